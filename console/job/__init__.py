@@ -1,0 +1,1 @@
+"""All meaning, no I/O: text in, frozen data out; time is always an argument."""

@@ -1,0 +1,1 @@
+"""Screens: layout, workers and actions."""

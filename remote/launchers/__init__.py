@@ -1,0 +1,1 @@
+"""How a job is started, found and stopped, one file a launcher."""
