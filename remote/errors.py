@@ -89,9 +89,7 @@ class CommandTimedOut(RemoteError):  # noqa: N818
 
     retryable: ClassVar[bool] = True
 
-    def __init__(
-        self, message: str, *, host: str = "", argv: Sequence[str] = (), seconds: float = 0.0
-    ) -> None:
+    def __init__(self, message: str, *, host: str = "", argv: Sequence[str] = (), seconds: float = 0.0) -> None:
         super().__init__(message, host=host)
         self.argv = tuple(argv)
         self.seconds = seconds
