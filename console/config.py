@@ -1,0 +1,161 @@
+"""The settings, as frozen models; ``console.config_file`` reads them from YAML and reports every fault at once.
+
+Each field's docstring gives its unit. ``config.example.yaml`` shows all of them; a test keeps the two together.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+Text = Annotated[str, Field(min_length=1)]
+Seconds = Annotated[float, Field(gt=0, le=86_400)]
+Count = Annotated[int, Field(ge=1)]
+
+
+class _Model(BaseModel):
+    """Frozen, strict, and refusing keys that it does not know."""
+
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class SshSettings(_Model):
+    """How the host is reached; what is left out is taken from ~/.ssh/config, as ``ssh`` does."""
+
+    config_file: Text | None = None
+    """An ssh_config file in place of ~/.ssh/config and /etc/ssh/ssh_config."""
+    known_hosts: Text | None = None
+    """A known_hosts file in place of the usual ones."""
+    identity: Text | None = None
+    """A private key file in place of the usual ones and the agent's."""
+    connect_timeout_s: Seconds = 10.0
+    """Seconds a connection may take to be made."""
+    keepalive_s: Annotated[float, Field(gt=0, le=5)] = 3.0
+    """Seconds between keepalives; three unanswered ones mean that the link is lost."""
+
+
+class ServerSettings(_Model):
+    """The inference server, as seen from the host itself."""
+
+    url: Text = "http://127.0.0.1:30000"
+    """Its address on the host; reached through the SSH connection."""
+    log: Text | None = None
+    """Path of its log on the host."""
+    engine: Literal["auto", "sglang", "vllm"] = "auto"
+    """What writes the log; ``auto`` finds out."""
+    log_last_mib: Annotated[float, Field(gt=0, le=1024)] = 8.0
+    """MiB of the log's end that are read at the start."""
+    health_path: Text = "/health"
+    """What is asked to see whether it is well."""
+    health_every_s: Annotated[float, Field(ge=5, le=86_400)] = 60.0
+    """Seconds between health checks (SGLang answers each with a generated token)."""
+    health_timeout_s: Seconds = 25.0
+    """Seconds a health check may take; SGLang itself waits up to 20."""
+    metrics: bool = True
+    """Ask /metrics too, when it is there."""
+    metrics_every_s: Annotated[float, Field(ge=2, le=86_400)] = 15.0
+    """Seconds between metrics pages."""
+    api_key_env: Text | None = None
+    """Name of the environment variable, here, that holds the server's API key; the key itself is never in a file."""
+
+    @field_validator("url")
+    @classmethod
+    def _is_http(cls, value: str) -> str:
+        if not value.startswith(("http://", "https://")):
+            raise ValueError("must begin with http:// or https://")
+        return value.rstrip("/")
+
+    @field_validator("health_path")
+    @classmethod
+    def _is_path(cls, value: str) -> str:
+        if not value.startswith("/"):
+            raise ValueError("must begin with /")
+        return value
+
+
+class JobSettings(_Model):
+    """The batch job on the host."""
+
+    log: Text | None = None
+    """Path of its log on the host."""
+    progress: Text | None = None
+    """Path of its progress.jsonl on the host; optional."""
+    dir: Text | None = None
+    """Folder in which it is started."""
+    script: Text | None = None
+    """Path of its script on the host; what a restart puts the new one in place of."""
+    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """The command line that starts it, as a list of words."""
+    env: dict[str, str] = {}
+    """Environment variables added for it; no secrets here: they would stand in the process list."""
+    match: Text | None = None
+    """Words by which a job that was started by hand is found in the process list."""
+    python: Text = "python3"
+    """The host's python that finds, starts and stops the job; 3.8 or newer."""
+    grace_s: Annotated[float, Field(ge=0, le=3600)] = 60.0
+    """Seconds between TERM and KILL."""
+    new_script: Text | None = None
+    """A local script that a restart puts on the host."""
+    look_every_s: Annotated[float, Field(ge=2, le=3600)] = 15.0
+    """Seconds between looks at the process list."""
+
+
+class DatasetSettings(_Model):
+    """What is known of a dataset before the job says it; all but the name may be left out."""
+
+    name: Text
+    """Its name, as the job's log prints it."""
+    prompts: Count | None = None
+    """Prompts in all."""
+    budget: Count | None = None
+    """Completion tokens after which it ends."""
+    kind: str = ""
+    """SHORT, LONG or any word; datasets of one kind share their expected length."""
+
+
+class Settings(_Model):
+    """All settings of one run."""
+
+    host: Text
+    """An alias of ~/.ssh/config, user@name, user@name:port, or ``local``."""
+    ssh: SshSettings = SshSettings()
+    """How the host is reached."""
+    server: ServerSettings = ServerSettings()
+    """The inference server."""
+    job: JobSettings = JobSettings()
+    """The batch job."""
+    datasets: tuple[DatasetSettings, ...] = ()
+    """In the order of the run; those that are not named here appear when the job names them."""
+    timezone: Text | None = None
+    """Zone of the times in the logs, such as Europe/Berlin; left out, the host is asked."""
+    read_only: bool = False
+    """Remove start, stop and restart."""
+    confirm: Literal["ask", "none"] = "ask"
+    """Ask before an act, or do it at once."""
+
+    @field_validator("timezone")
+    @classmethod
+    def _is_zone(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                ZoneInfo(value)
+            except (ZoneInfoNotFoundError, ValueError) as error:
+                raise ValueError("is no time zone of the zone database, such as Europe/Berlin or UTC") from error
+        return value
+
+    @field_validator("datasets")
+    @classmethod
+    def _are_distinct(cls, value: tuple[DatasetSettings, ...]) -> tuple[DatasetSettings, ...]:
+        names = [dataset.name for dataset in value]
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise ValueError(f"name {', '.join(doubled)} twice")
+        return value
+
+    @model_validator(mode="after")
+    def _has_a_log(self) -> Settings:
+        if self.server.log is None and self.job.log is None:
+            raise ValueError("neither server.log nor job.log is set: give at least one log to follow")
+        return self

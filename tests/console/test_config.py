@@ -1,0 +1,141 @@
+"""The settings: what is accepted, and how each fault is told."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from console.config import Settings
+from console.config_file import ConfigError, Fault, load
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+ROOT = Path(__file__).parents[2]
+GOOD = "host: gpu01\njob:\n  log: /data/job.log\n"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "longwait.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def faults(folder: Path, text: str) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load(write(folder, text))
+    return [f"{fault.line} {fault.key}: {fault.message}" for fault in caught.value.faults]
+
+
+def test_example_loads_and_shows_every_setting() -> None:
+    path = ROOT / "config.example.yaml"
+    loaded = load(path)
+    text = path.read_text(encoding="utf-8")
+    missing = [name for model in models(Settings) for name in model.model_fields if f"{name}:" not in text]
+    assert loaded.host == "gpu01"
+    assert missing == []
+
+
+def test_defaults_in_the_example_are_the_defaults() -> None:
+    example = load(ROOT / "config.example.yaml")
+    assert example.ssh == type(example.ssh)()
+    changed = {"log"}
+    assert example.server.model_dump(exclude=changed) == type(example.server)().model_dump(exclude=changed)
+
+
+def models(model: type[BaseModel]) -> list[type[BaseModel]]:
+    from console.config_file import _model_in  # noqa: PLC0415 - the one walker over annotations
+
+    inner = [found for info in model.model_fields.values() if (found := _model_in(info.annotation))]
+    return [model, *(deep for found in inner for deep in models(found))]
+
+
+def test_every_fault_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
+    found = faults(
+        tmp_path,
+        "host: gpu01\nserver:\n  health_evry_s: 30\n  metrics_every_s: soon\njob:\n  log: 5\nread_only: on\nhealth_path: /x\n",
+    )
+    assert found == [
+        "3 server.health_evry_s: is no known key; did you mean health_every_s?",
+        '4 server.metrics_every_s: should be a valid number, not "soon"',
+        "6 job.log: should be a valid string, not 5",
+        "7 read_only: YAML reads on as True; write true or false, or quote it: 'on'",
+        "8 health_path: is no known key here; did you mean server.health_path?",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "host: a\nhost: b\njob: {log: x}\n",
+            "2 host: stands twice (first in line 1); YAML would silently take the last",
+        ),
+        (
+            GOOD + "  grace_s: 1:30\n",
+            "4 job.grace_s: YAML reads 1:30 as a number in base 60; quote it, or write plain seconds",
+        ),
+        (
+            GOOD + "datasets: [{name: a, prompts: 0123}]\n",
+            "4 datasets[0].prompts: YAML reads 0123 as an octal or hexadecimal number; write a decimal number, or quote it",
+        ),
+        (GOOD + "datasets: [{name: a}, {name: a}]\n", "4 datasets: name a twice"),
+        (
+            GOOD + "timezone: Mars/Base\n",
+            "4 timezone: is no time zone of the zone database, such as Europe/Berlin or UTC",
+        ),
+        (GOOD + "server: {url: '127.0.0.1:30000'}\n", "4 server.url: must begin with http:// or https://"),
+        (GOOD + "  env: {GPU: 0}\n", "4 job.env.GPU: should be a valid string, not 0"),
+        ("host: gpu01\n", "1 : neither server.log nor job.log is set: give at least one log to follow"),
+        ("job: {log: x}\n", "1 host: is missing"),
+        ("- host\n", "1 : must be keys and values, such as `host: gpu01`"),
+        ("", "1 : must be keys and values, such as `host: gpu01`"),
+        ("host: [gpu01\n", "2 : is not YAML here: expected ',' or ']', but got '<stream end>'"),
+    ],
+)
+def test_one_fault(tmp_path: Path, text: str, expected: str) -> None:
+    assert faults(tmp_path, text) == [expected]
+
+
+def test_a_missing_file_a_folder_and_a_binary_are_told_apart(tmp_path: Path) -> None:
+    (tmp_path / "bin").write_bytes(b"\xff\xfe\x00")
+    told = []
+    for path in (tmp_path / "none.yaml", tmp_path, tmp_path / "bin"):
+        with pytest.raises(ConfigError) as caught:
+            load(path)
+        told.append(caught.value.faults[0].message)
+    assert [text.split(";")[0] for text in told] == [
+        "there is no such file",
+        "is a folder",
+        "is not UTF-8 text (byte 0)",
+    ]
+
+
+def test_numbers_may_be_written_without_a_point(tmp_path: Path) -> None:
+    assert load(write(tmp_path, GOOD + "  grace_s: 5\n")).job.grace_s == 5.0
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.text(st.characters(codec="utf-8"), max_size=200))
+def test_any_text_gives_settings_or_faults(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "any.yaml"
+    path.write_text(text, encoding="utf-8", newline="")
+    assert all(fault.message for fault in told(path))
+
+
+def told(path: Path) -> list[Fault]:
+    """The faults of a file; none when it loads. Anything but a ConfigError fails the test."""
+    try:
+        load(path)
+    except ConfigError as error:
+        return list(error.faults)
+    return []
+
+
+@pytest.mark.parametrize("text", ["host: &a [*a]\n", "host: gpu01\njob: &j {log: x}\nserver: *j\n"])
+def test_an_alias_is_refused_and_never_followed(tmp_path: Path, text: str) -> None:
+    assert "YAML alias" in " ".join(faults(tmp_path, text))
