@@ -1,0 +1,57 @@
+"""Datasets as the screen shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from console.job.snapshot import DatasetState, DatasetView
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from datetime import datetime
+
+    from console.job.dataset_run import DatasetRun
+
+
+def dataset_view(run: DatasetRun, ends: Mapping[str, datetime]) -> DatasetView:
+    """One dataset; its mean is that of the newest process, or of all when that has made nothing yet.
+
+    Args:
+        run: What is known of it.
+        ends: Dataset to the time of its end.
+    """
+    return DatasetView(
+        name=run.name,
+        kind=run.kind,
+        state=run.state,
+        done=run.done,
+        done_before=run.done_before,
+        total=run.total,
+        in_flight=in_flight(run),
+        errors=run.errors,
+        tokens=run.tokens,
+        budget=run.budget,
+        mean_completion_tokens=_mean(run),
+        requests_per_s=run.requests_per_s,
+        concurrency=run.concurrency,
+        max_tokens=run.max_tokens,
+        eta=ends.get(run.name),
+        updated_at=run.updated_at,
+    )
+
+
+def in_flight(run: DatasetRun) -> int | None:
+    """Requests sent and not answered: by heartbeat, else as many as the job may send of those that are left."""
+    if run.state is not DatasetState.RUNNING:
+        return None
+    if run.in_flight is not None:
+        return run.in_flight
+    if run.concurrency is None or run.requests is None:
+        return None
+    return min(run.concurrency, max(0, run.requests - run.done_run - run.errors))
+
+
+def _mean(run: DatasetRun) -> float | None:
+    if run.mean is not None:
+        return run.mean
+    return run.tokens / run.done if run.tokens and run.done else None

@@ -1,0 +1,118 @@
+"""The server's ``/metrics`` page (Prometheus text): KV use, queue, throughput, tokens made.
+
+SGLang's series begin with ``sglang:``, vLLM's with ``vllm:``; where versions renamed one, the first name that is there
+counts. Counts are summed over the data-parallel ranks (labels ``dp_rank``, ``engine``); tensor- and pipeline-parallel
+ranks report the same requests, so of them the highest figure counts. Shares of the KV pool are never summed.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from console.job.host_events import ServerMetrics
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_SAME_WORK = frozenset(
+    {
+        "tp_rank",
+        "pp_rank",
+        "moe_ep_rank",
+        "ep_rank",
+        "attn_tp_rank",
+        "attn_cp_rank",
+        "moe_dp_rank",
+        "moe_tp_rank",
+        "pid",
+    }
+)
+"""Labels of ranks that report the same requests."""
+_NAMES: dict[str, dict[str, tuple[str, ...]]] = {
+    "sglang": {
+        "running": ("num_running_reqs",),
+        "queue": ("num_queue_reqs",),
+        "usage": ("token_usage", "full_token_usage", "swa_token_usage", "mamba_usage"),
+        "throughput": ("gen_throughput",),
+        # Moves with each step; generation_tokens_total moves when a request ends, in jumps of thousands.
+        "tokens": ("realtime_tokens_total", "generation_tokens_total"),
+        "retractions": ("num_retracted_requests_total", "total_retracted_reqs"),
+    },
+    "vllm": {
+        "running": ("num_requests_running",),
+        "queue": ("num_requests_waiting",),
+        "usage": ("kv_cache_usage_perc", "gpu_cache_usage_perc"),
+        "throughput": ("avg_generation_throughput_toks_per_s",),
+        "tokens": ("generation_tokens_total", "generation_tokens"),
+        "retractions": ("num_preemptions_total", "num_preemptions"),
+    },
+}
+_LONGEST = 4096
+"""Characters of a sample line that is read; longer ones are no series of ours."""
+_Series = dict[str, dict[tuple[tuple[str, str], ...], float]]
+
+
+def parse_metrics(text: str) -> ServerMetrics | None:
+    """What the page says; None when it is no metrics page of SGLang or vLLM, or is broken.
+
+    Args:
+        text: The page.
+    """
+    engine = next((name for name in _NAMES if f"\n{name}:" in f"\n{text}"), "")
+    if not engine:
+        return None
+    wanted = {f"{engine}:{name}" for names in _NAMES[engine].values() for name in names}
+    series = _series(_lines(text, wanted))
+    if series is None:
+        return None
+    return _metrics(engine, series)
+
+
+def _lines(text: str, wanted: set[str]) -> Iterable[str]:
+    """The sample lines of the series that are wanted; a page has a thousand others, and the parser is slow."""
+    for line in text.split("\n"):
+        name = line[:100].partition("{")[0].partition(" ")[0]
+        if name in wanted and len(line) <= _LONGEST:
+            yield line
+
+
+def _series(lines: Iterable[str]) -> _Series | None:
+    """Each series' values by its labels, ranks that do the same work merged; None when a line is broken."""
+    from prometheus_client.parser import text_string_to_metric_families  # noqa: PLC0415  heavy: 60 ms, and not always used
+
+    series: _Series = {}
+    try:
+        for family in text_string_to_metric_families("\n".join(lines) + "\n"):
+            for sample in family.samples:
+                if math.isfinite(sample.value):
+                    labels = tuple(sorted((k, v) for k, v in sample.labels.items() if k not in _SAME_WORK))
+                    values = series.setdefault(sample.name.partition(":")[2], {})
+                    values[labels] = max(sample.value, values.get(labels, sample.value))
+    except (ValueError, IndexError, KeyError):
+        return None
+    return series
+
+
+def _metrics(engine: str, series: _Series) -> ServerMetrics:
+    names = _NAMES[engine]
+    usages = [value for name in names["usage"] for value in series.get(name, {}).values()]
+    running, queue = _sum(series, names["running"]), _sum(series, names["queue"])
+    return ServerMetrics(
+        engine,
+        None if running is None else round(running),
+        None if queue is None else round(queue),
+        min(1.0, max(0.0, *usages)) if usages else None,
+        _sum(series, names["throughput"]),
+        _sum(series, names["tokens"]),
+        _sum(series, names["retractions"]),
+    )
+
+
+def _sum(series: _Series, names: tuple[str, ...]) -> float | None:
+    """The sum of the first series that is there; of tokens by mode, those that were decoded."""
+    for name in names:
+        values = [v for labels, v in series.get(name, {}).items() if dict(labels).get("mode", "decode") == "decode"]
+        if values:
+            return sum(values)
+    return None

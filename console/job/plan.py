@@ -1,0 +1,44 @@
+"""What the config says of the run before any line of it is read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedDataset:
+    """One dataset as the config names it.
+
+    Attributes:
+        name: As the job prints it.
+        prompts: How many prompts it holds; None when not said.
+        budget: Completion tokens it may make; None when it has no budget or none is said.
+        kind: ``SHORT``, ``LONG`` or empty.
+    """
+
+    name: str
+    prompts: int | None = None
+    budget: int | None = None
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The run as planned; a dataset that is not in it is added as it appears in the log.
+
+    Attributes:
+        datasets: In the order in which they are to be done.
+        zone: The zone of stamps without one: the host's local time.
+        host: The host's name as the operator wrote it; empty when there is none (a replay).
+        engine: ``sglang``, ``vllm`` or empty (found out from the log).
+    """
+
+    datasets: tuple[PlannedDataset, ...] = ()
+    zone: tzinfo = field(default=UTC)
+    host: str = ""
+    engine: str = ""

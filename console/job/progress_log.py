@@ -1,0 +1,199 @@
+"""``progress.jsonl``, which the job appends beside its log: JSON objects with ``t`` (UTC, ISO 8601) and ``event``."""
+
+from __future__ import annotations
+
+import json
+import math
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+from console.job.events import Stamped, Unparsed
+from console.job.job_events import (
+    Completion,
+    DatasetAnnounced,
+    DatasetFinished,
+    DatasetResumed,
+    DatasetSkipped,
+    DatasetStarted,
+    DatasetTokenized,
+    Heartbeat,
+    JobTrouble,
+    JobZone,
+    RequestFailed,
+    RunFinished,
+    RunStarted,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from console.job.events import Event
+
+_LONGEST = 300
+"""Characters of a message that are kept."""
+
+
+class _BrokenError(ValueError):
+    """A field is missing, or is of another kind; never leaves this file."""
+
+
+class _Fields:
+    """The fields of one object, read with their kinds checked."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self._values = values
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """A text; numbers are taken as such (ids are often numbers)."""
+        value = self._values.get(key, default)
+        if isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if not isinstance(value, str):
+            raise _BrokenError(key)
+        return value
+
+    def number(self, key: str, default: int | None = None) -> int:
+        """A whole number."""
+        value = self._values.get(key, default)
+        if isinstance(value, float) and value.is_integer():
+            return int(value)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise _BrokenError(key)
+        return value
+
+    def optional(self, key: str) -> int | None:
+        """A whole number, or None when it is null or missing."""
+        return None if self._values.get(key) is None else self.number(key)
+
+    def real(self, key: str) -> float:
+        """A finite number."""
+        value = self._values.get(key)
+        if not isinstance(value, int | float) or isinstance(value, bool) or not math.isfinite(value):
+            raise _BrokenError(key)
+        return float(value)
+
+    def flag(self, key: str) -> bool:
+        """True or false; false when missing."""
+        value = self._values.get(key, False)
+        if not isinstance(value, bool):
+            raise _BrokenError(key)
+        return value
+
+    def names(self, key: str) -> tuple[str, ...]:
+        """A list of texts; empty when missing."""
+        value = self._values.get(key) or []
+        if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+            raise _BrokenError(key)
+        return tuple(value)
+
+    def time(self) -> datetime:
+        """When it was written; without an offset it is UTC."""
+        at = datetime.fromisoformat(self.text("t"))
+        return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
+
+
+def _run_started(said: _Fields) -> tuple[Event, ...]:
+    started = RunStarted(said.optional("pid"), said.names("datasets"))
+    offset = said.optional("utc_offset_s")
+    return (started,) if offset is None else (JobZone(said.text("zone", ""), offset), started)
+
+
+def _dataset_started(said: _Fields) -> tuple[Event, ...]:
+    name = said.text("dataset")
+    total, done, tokens = said.optional("total"), said.number("done", 0), said.number("tokens", 0)
+    limits = said.optional("concurrency"), said.optional("max_tokens"), said.optional("budget")
+    return (
+        DatasetAnnounced(name, said.text("kind", "")),
+        *((DatasetTokenized(name, total),) if total is not None else ()),
+        *((DatasetResumed(name, done, tokens),) if done else ()),
+        DatasetStarted(name, said.number("todo"), *limits),
+    )
+
+
+def _dataset_skipped(said: _Fields) -> tuple[Event, ...]:
+    figures = (said.optional(key) for key in ("done", "total", "tokens", "budget"))
+    return (DatasetSkipped(said.text("dataset"), said.text("reason"), *figures),)
+
+
+def _completion(said: _Fields) -> tuple[Event, ...]:
+    return (
+        Completion(
+            said.text("dataset"),
+            said.text("id"),
+            said.number("prompt_tokens", 0),
+            said.number("completion_tokens"),
+            said.text("finish_reason", ""),
+            said.real("seconds"),
+            said.number("attempt", 1),
+        ),
+    )
+
+
+def _error(said: _Fields) -> tuple[Event, ...]:
+    return (
+        RequestFailed(
+            said.text("dataset"),
+            said.text("id"),
+            said.text("kind"),
+            said.number("attempt", 1),
+            said.flag("final"),
+            said.text("message", "")[:_LONGEST],
+        ),
+    )
+
+
+def _heartbeat(said: _Fields) -> tuple[Event, ...]:
+    figures = (said.number(key) for key in ("done", "errors", "in_flight", "tokens"))
+    return (Heartbeat(said.text("dataset"), *figures),)
+
+
+def _dataset_finished(said: _Fields) -> tuple[Event, ...]:
+    counts = said.number("done"), said.number("errors"), said.optional("tokens")
+    return (DatasetFinished(said.text("dataset"), *counts, said.real("seconds"), said.text("reason")),)
+
+
+def _server_gone(said: _Fields) -> tuple[Event, ...]:
+    return (JobTrouble(said.text("message", "The server is gone.")[:_LONGEST]),)
+
+
+def _server_back(_: _Fields) -> tuple[Event, ...]:
+    return ()
+
+
+def _run_finished(said: _Fields) -> tuple[Event, ...]:
+    return (RunFinished(said.text("reason"), said.optional("exit_code")),)
+
+
+_EVENTS: dict[str, Callable[[_Fields], tuple[Event, ...]]] = {
+    "completion": _completion,
+    "heartbeat": _heartbeat,
+    "error": _error,
+    "run_started": _run_started,
+    "dataset_started": _dataset_started,
+    "dataset_skipped": _dataset_skipped,
+    "dataset_finished": _dataset_finished,
+    "server_gone": _server_gone,
+    "server_back": _server_back,
+    "run_finished": _run_finished,
+}
+
+
+def parse_progress(line: str, seen_at: datetime) -> list[Stamped]:
+    """The events of one line; empty for a blank one, ``Unparsed`` for whatever is broken or not known.
+
+    Args:
+        line: Without its end.
+        seen_at: When it was first seen; the time of an ``Unparsed`` line.
+    """
+    if not line.strip():
+        return []
+    try:
+        said = json.loads(line)
+        if not isinstance(said, dict):
+            raise _BrokenError(line)
+        fields = _Fields(said)
+        at = fields.time()
+        events = _EVENTS[fields.text("event")](fields)
+    except (ValueError, OverflowError, RecursionError, KeyError):
+        return [Stamped(seen_at, Unparsed(line), guessed=True)]
+    return [Stamped(at, event) for event in events]

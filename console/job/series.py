@@ -1,0 +1,150 @@
+"""A bounded history of one figure, frozen: what sparklines, medians and peaks are made of."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from statistics import fmean, median
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_CHUNK = 64
+"""Points per chunk: adding one copies a chunk, not the whole history."""
+
+_LATE_S = 900.0
+"""A point older than the newest by up to this came late (or twice) and is dropped; one older still means that the
+log's clock was set back, by an hour of daylight saving for instance, and what lies ahead of it is dropped."""
+
+
+class Point(NamedTuple):
+    """One figure at one time.
+
+    Attributes:
+        time_s: Seconds since the epoch.
+        value: The figure.
+        load: What it depends on, for comparing like with like (running requests, say).
+    """
+
+    time_s: float
+    value: float
+    load: float
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Points in the order of time, at most one per ``step_s`` (the newest wins) and at most ``limit`` of them.
+
+    The newest wins, rather than a mean, so that a line read twice changes nothing.
+
+    Attributes:
+        step_s: Width of the grid on which only one point is kept, seconds.
+        limit: Points kept; the oldest go, a chunk at a time.
+        chunks: Full chunks, oldest first.
+        tail: The newest points.
+        peak: Highest figure ever added, forgotten points included; None before the first.
+    """
+
+    step_s: float = 5.0
+    limit: int = 4096
+    chunks: tuple[tuple[Point, ...], ...] = ()
+    tail: tuple[Point, ...] = ()
+    peak: float | None = None
+
+    def __len__(self) -> int:
+        return sum(map(len, self.chunks)) + len(self.tail)
+
+    def add(self, at: datetime, value: float, load: float = 0.0) -> Series:
+        """The series with one more point."""
+        point = Point(at.timestamp(), value, load)
+        peak = value if self.peak is None else max(self.peak, value)
+        # Built in place: ``replace`` takes several times as long, and this is done for every line of every log.
+        newest = self.last
+        if newest is not None and point.time_s < newest.time_s:
+            if newest.time_s - point.time_s <= _LATE_S:
+                return self
+            return self._rebuilt((*self._before(point.time_s), point), peak)
+        if newest is not None and point.time_s // self.step_s == newest.time_s // self.step_s:
+            return Series(self.step_s, self.limit, self.chunks, (*self.tail[:-1], point), peak)
+        if len(self.tail) < _CHUNK:
+            return Series(self.step_s, self.limit, self.chunks, (*self.tail, point), peak)
+        kept = (*self.chunks, self.tail)[-max(1, self.limit // _CHUNK) :]
+        return Series(self.step_s, self.limit, kept, (point,), peak)
+
+    @property
+    def last(self) -> Point | None:
+        """The newest point."""
+        return self.tail[-1] if self.tail else None
+
+    def points(self, since: datetime | None = None, until: datetime | None = None) -> list[Point]:
+        """The points from ``since`` to ``until``, both included, oldest first."""
+        low = float("-inf") if since is None else since.timestamp()
+        high = float("inf") if until is None else until.timestamp()
+        found: list[Point] = []
+        for chunk in (*self.chunks, self.tail):
+            if chunk and chunk[-1].time_s >= low and chunk[0].time_s <= high:
+                found.extend(point for point in chunk if low <= point.time_s <= high)
+        return found
+
+    def at_or_before(self, at: datetime) -> Point | None:
+        """The newest point that is no newer than ``at``."""
+        known = self._before(at.timestamp() + 1e-6)
+        return known[-1] if known else None
+
+    def grown_at(self) -> datetime | None:
+        """When the figure last rose to what it is; None before the first point."""
+        risen = None
+        for point in reversed(self.points()):
+            if risen is not None and point.value < risen.value:
+                break
+            risen = point
+        return None if risen is None else datetime.fromtimestamp(risen.time_s, UTC)
+
+    def resampled(self, until: datetime, span_s: float, count: int) -> tuple[float | None, ...]:
+        """Evenly spaced means for a sparkline.
+
+        Args:
+            until: The end of the newest cell.
+            span_s: Seconds that all cells cover together.
+            count: Number of cells.
+
+        Returns:
+            One mean per cell, oldest first; None where no point lies.
+        """
+        end = until.timestamp()
+        width = span_s / count
+        cells: list[list[float]] = [[] for _ in range(count)]
+        for point in self.points():
+            place = count - 1 - int((end - point.time_s) // width)
+            if 0 <= place < count:
+                cells[place].append(point.value)
+        return tuple(fmean(cell) if cell else None for cell in cells)
+
+    def _before(self, time_s: float) -> tuple[Point, ...]:
+        points = self.points()
+        return tuple(points[: bisect_left(points, (time_s,))])
+
+    def _rebuilt(self, points: tuple[Point, ...], peak: float) -> Series:
+        whole = (len(points) - 1) // _CHUNK * _CHUNK
+        chunks = tuple(points[start : start + _CHUNK] for start in range(0, whole, _CHUNK))
+        return Series(self.step_s, self.limit, chunks, points[whole:], peak)
+
+
+def median_of(points: Iterable[Point], least: int = 1) -> float | None:
+    """The median figure; None of fewer than ``least`` points."""
+    values = [point.value for point in points]
+    return median(values) if len(values) >= max(1, least) else None
+
+
+def spread_of(points: Iterable[Point]) -> float | None:
+    """How far figures usually lie from their median, as a share of it.
+
+    ``1.4826 x MAD / median``: the standard deviation of a normal distribution by the median absolute deviation,
+    which a few outliers do not move. None of fewer than three points or of a median of 0.
+    """
+    values = [point.value for point in points]
+    if len(values) < 3 or not (middle := median(values)):  # noqa: PLR2004 -- two points always lie evenly about their median
+        return None
+    return 1.4826 * median(abs(value - middle) for value in values) / abs(middle)

@@ -1,0 +1,54 @@
+"""How a log's clock stands to the console's, so that an age is true although the clocks differ."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+_LIVE_GAP = timedelta(seconds=2)
+"""A line that comes this long after the one before it was written just now: it was not waiting in a backlog."""
+
+_NONE = timedelta()
+
+
+@dataclass(frozen=True, slots=True)
+class SourceClock:
+    """One log's clock.
+
+    ``age = now - at - offset``. The offset is what lines that came live lag behind (a wrong zone, a slow clock), or
+    how far any line lies in the future. It is 0 until learned: the last line of a backlog lags because it is old.
+
+    Attributes:
+        first_seen_at: When the first line was seen.
+        last_seen_at: When the newest was seen.
+        offset: What is added to a line's own time to have it on the console's clock.
+    """
+
+    first_seen_at: datetime | None = None
+    last_seen_at: datetime | None = None
+    offset: timedelta = _NONE
+
+    def heard(self, at: datetime, seen_at: datetime, *, backlog: bool = False) -> SourceClock:
+        """After a line with the stamp ``at`` was seen at ``seen_at``.
+
+        Args:
+            at: Its own time.
+            seen_at: When it came.
+            backlog: It may have waited while the link was away.
+        """
+        lag = seen_at - at
+        if self.last_seen_at is None or self.first_seen_at is None:
+            return SourceClock(seen_at, seen_at, min(lag, _NONE))
+        live = not backlog and seen_at - self.last_seen_at >= _LIVE_GAP
+        offset = lag if live or lag < self.offset else self.offset
+        if seen_at <= self.last_seen_at and offset == self.offset:
+            return self
+        return replace(self, last_seen_at=max(seen_at, self.last_seen_at), offset=offset)
+
+    def on_our_clock(self, at: datetime) -> datetime:
+        """A line's own time on the console's clock."""
+        return at + self.offset
