@@ -1,0 +1,98 @@
+"""The dialog acts only when it is told to, and all of it is in sight on small screens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.widgets import Button
+
+from tests.widgets.stage import NASTY, Stage, safe, screen_text
+from widgets.confirm import Confirm
+
+if TYPE_CHECKING:
+    from textual.pilot import Pilot
+
+LINES = ("The job is stopped with SIGTERM.", "47 running requests are lost.")
+DIFF = ("--- a/run.py", "+++ b/run.py", "@@ -1,2 +1,2 @@", "-old", "+new")
+
+
+async def ask(pilot: Pilot[None], dialog: Confirm, *keys: str) -> list[bool | None]:
+    """Show the dialog, press the keys, and give the answers so far."""
+    answers: list[bool | None] = []
+    pilot.app.push_screen(dialog, answers.append)
+    await pilot.pause()
+    await pilot.press(*keys)
+    await pilot.pause()
+    return answers
+
+
+@pytest.mark.parametrize(
+    ("keys", "answer"),
+    [
+        (("y",), [True]),
+        (("n",), [False]),
+        (("escape",), [False]),
+        (("enter",), [False]),
+        (("tab", "enter"), [True]),
+        (("right", "enter"), [True]),
+        (("right", "left", "enter"), [False]),
+        ((), []),
+        (("x", "space"), []),
+    ],
+)
+async def test_keys(keys: tuple[str, ...], answer: list[bool]) -> None:
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        assert await ask(pilot, Confirm("Restart the job", LINES, danger=True), *keys) == answer
+
+
+@pytest.mark.parametrize(("button", "answer"), [("#go", True), ("#cancel", False)])
+async def test_buttons(button: str, answer: bool) -> None:
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        answers = await ask(pilot, Confirm("Restart the job", LINES, diff=DIFF))
+        await pilot.click(button)
+        await pilot.pause()
+        assert answers == [answer]
+
+
+async def test_a_refusal_can_only_be_closed() -> None:
+    dialog = Confirm("Start the job", LINES, refusal="It runs already; stop it first.")
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        assert await ask(pilot, dialog, "y") == []
+        assert [str(button.label) for button in dialog.query(Button)] == ["Close"]
+        assert "Refused: It runs already; stop it first." in screen_text(pilot.app)
+        dialog.action_go()
+        assert pilot.app.screen is dialog
+        await pilot.press("enter")
+        await pilot.pause()
+        assert pilot.app.screen is not dialog
+
+
+@pytest.mark.parametrize("size", [(20, 20), (40, 24), (80, 12), (80, 24), (120, 36), (200, 50)])
+async def test_buttons_are_in_sight_however_long_the_text(size: tuple[int, int]) -> None:
+    dialog = Confirm("Restart the job on a host", LINES * 20, diff=DIFF * 50, danger=True, go="Restart")
+    async with Stage().run_test(size=size) as pilot:
+        assert await ask(pilot, dialog) == []
+        for button in dialog.query(Button):
+            assert dialog.find_widget(button).visible_region.height == button.region.height
+            assert str(button.label) in screen_text(pilot.app)
+        assert pilot.app.focused is dialog.query_one("#cancel")
+        if size[0] >= 80:
+            assert "y: Restart   n or Esc: Cancel" in screen_text(pilot.app)
+            assert "Restart the job on a host" in screen_text(pilot.app)
+
+
+async def test_text_is_never_markup() -> None:
+    dialog = Confirm(NASTY, (NASTY, NASTY), diff=(f"+{NASTY}",), go="[b]go", cancel="[/]no")
+    async with Stage().run_test(size=(200, 50)) as pilot:
+        assert await ask(pilot, dialog) == []
+        shown = screen_text(pilot.app)
+        assert shown.count("[b]bold[/b]") == 4
+        assert "[b]go" in shown
+        assert safe(shown)
+
+
+async def test_a_refusal_from_outside_is_no_markup() -> None:
+    async with Stage().run_test(size=(200, 50)) as pilot:
+        await ask(pilot, Confirm("Start", (), refusal=NASTY))
+        assert "Refused: [b]bold[/b]" in screen_text(pilot.app)

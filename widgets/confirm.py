@@ -1,0 +1,180 @@
+"""Asks before an act that cannot be undone: what will happen, what it costs, and what changes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual import on
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import Button, Static
+
+from widgets.diff_view import DiffView
+from widgets.plain import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.app import ComposeResult
+
+SHORT_BELOW = 30
+"""Rows of the screen below which it is short."""
+
+NARROW_BELOW = 50
+"""Columns of the screen below which it is narrow."""
+
+
+class Confirm(ModalScreen[bool]):
+    """A dialog that answers True for "go" and False for "leave it".
+
+    The focus starts on the button that changes nothing, so that an Enter typed too much does nothing.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "go", "Go", id="confirm-go"),
+        Binding("n,escape", "cancel", "Cancel", id="confirm-cancel"),
+        Binding("left,up", "app.focus_previous", "Previous", show=False),
+        Binding("right,down", "app.focus_next", "Next", show=False),
+    ]
+    """Enter presses the button that has the focus."""
+
+    # Textual declares both as instance variables, so they can't be ClassVar here.
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012 - see above
+    """On a short screen the buttons are one row each and the text gets less, so that all stays in sight."""
+
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (NARROW_BELOW, "-wide")]  # noqa: RUF012 - see above
+    """On a narrow screen the buttons stand under one another."""
+
+    DEFAULT_CSS = """
+    Confirm {
+        align: center middle;
+        & > .confirm--dialog {
+            width: 90%;
+            max-width: 110;
+            height: auto;
+            max-height: 95%;
+            overflow-y: auto;
+            padding: 0 2;
+            background: $surface;
+            border: thick $primary;
+        }
+        &.-danger > .confirm--dialog { border: thick $error; }
+        &.-refused > .confirm--dialog { border: thick $warning; }
+        & .confirm--title { width: 1fr; height: auto; text-style: bold; margin-bottom: 1; }
+        & .confirm--body { height: auto; max-height: 50vh; scrollbar-size-vertical: 1; }
+        & .confirm--lines { width: 1fr; height: auto; }
+        & .confirm--refusal { width: 1fr; height: auto; color: $text-warning; margin-top: 1; }
+        &.-diff .confirm--body { max-height: 30vh; }
+        & DiffView { max-height: 35vh; margin-top: 1; }
+        & .confirm--buttons {
+            height: auto;
+            margin-top: 1;
+            align-horizontal: right;
+            & Button { margin-left: 2; }
+        }
+        &.-short.-diff .confirm--body { max-height: 20vh; }
+        &.-short {
+            & .confirm--title, & .confirm--buttons { margin: 0; }
+            & DiffView { max-height: 30vh; margin-top: 0; }
+            & Button { border: none !important; height: 1; }
+        }
+        &.-narrow {
+            & > .confirm--dialog { width: 100%; padding: 0 1; }
+            & .confirm--buttons { layout: vertical; }
+            & Button { margin: 0; width: 1fr; }
+        }
+        & .confirm--keys { width: 1fr; height: auto; color: $foreground 60%; text-align: right; }
+    }
+    """
+
+    def __init__(
+        self,
+        title: str,
+        lines: Iterable[str] = (),
+        *,
+        diff: Iterable[str] = (),
+        refusal: str | None = None,
+        danger: bool = False,
+        go: str = "Go",
+        cancel: str = "Cancel",
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the name that all Textual widgets have for it
+        classes: str | None = None,
+    ) -> None:
+        """Prepare the question.
+
+        Args:
+            title: The act and what it is done to.
+            lines: What will happen and what it costs, a sentence each.
+            diff: Lines of a unified diff; none for no diff.
+            refusal: Why the act can't be done now; then the dialog can only be closed.
+            danger: Whether something will be lost.
+            go: The word on the button that acts.
+            cancel: The word on the button that doesn't.
+            name: As for any screen.
+            id: As for any screen.
+            classes: As for any screen.
+        """
+        super().__init__(name=name, id=id, classes=classes)
+        self._question = clean(title)
+        self._lines = tuple(clean(line) for line in lines)
+        self._diff = tuple(diff)
+        self._refusal = clean(refusal) if refusal else ""
+        self._danger = danger
+        self._go = clean(go)
+        self._cancel = "Close" if self._refusal else clean(cancel)
+        self.set_class(danger, "-danger")
+        self.set_class(bool(self._refusal), "-refused")
+        self.set_class(bool(self._diff), "-diff")
+
+    def compose(self) -> ComposeResult:
+        """Stack title, text, diff, refusal, buttons and keys."""
+        with Vertical(classes="confirm--dialog"):
+            sign = "! " if self._danger or self._refusal else ""
+            yield Static(Content(sign + self._question), classes="confirm--title")
+            with VerticalScroll(classes="confirm--body"):
+                yield Static(Content("\n".join(self._lines)), classes="confirm--lines")
+                if self._refusal:
+                    yield Static(Content(f"Refused: {self._refusal}"), classes="confirm--refusal")
+            if self._diff:
+                yield DiffView(self._diff)
+            with Horizontal(classes="confirm--buttons"):
+                yield Button(Content(self._cancel), id="cancel")
+                if not self._refusal:
+                    yield Button(Content(self._go), id="go", variant="error" if self._danger else "primary")
+            yield Static(Content(self._keys()), classes="confirm--keys")
+
+    def on_mount(self) -> None:
+        """Start on the button that changes nothing."""
+        self.query_one("#cancel").focus()
+
+    @on(Button.Pressed, "#go")
+    def _go_pressed(self) -> None:
+        """Answer yes."""
+        self.action_go()
+
+    @on(Button.Pressed, "#cancel")
+    def _cancel_pressed(self) -> None:
+        """Answer no."""
+        self.action_cancel()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's own
+        """Take the way to act away when the act is refused."""
+        return not (action == "go" and self._refusal)
+
+    def action_go(self) -> None:
+        """Answer yes, unless the act is refused."""
+        if not self._refusal:
+            self.dismiss(True)
+
+    def action_cancel(self) -> None:
+        """Answer no."""
+        self.dismiss(False)
+
+    def _keys(self) -> str:
+        """Name the keys, as the last line of the dialog."""
+        if self._refusal:
+            return "Esc or Enter: close"
+        return f"y: {self._go}   n or Esc: {self._cancel}   Tab, Enter: choose"

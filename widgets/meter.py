@@ -1,0 +1,179 @@
+"""How much of a total is done, on one line: what was done before, what is done now, and what is under way."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from textual.reactive import reactive
+from textual.widget import Widget
+
+from widgets.paint import painted
+from widgets.plain import UNKNOWN, clean, column
+from widgets.row import cells, known, percent, plan
+
+if TYPE_CHECKING:
+    from textual.content import Content
+
+Tone = Literal["plain", "good", "busy", "warn", "bad", "quiet"]
+"""What a meter's state feels like; it colours what sign and word already say."""
+
+TONES: tuple[Tone, ...] = ("plain", "good", "busy", "warn", "bad", "quiet")
+"""All tones, for the classes ``-plain`` to ``-quiet``."""
+
+
+class Meter(Widget):
+    """A label, a sign and a word of state, a bar in parts and figures.
+
+    The parts of the bar differ in shape, not in colour alone: ``═`` done before, ``━`` done now, ``╍`` under way,
+    ``─`` still to do, ``┃`` the mark.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "meter--label",
+        "meter--state",
+        "meter--before",
+        "meter--done",
+        "meter--flight",
+        "meter--rest",
+        "meter--mark",
+        "meter--figures",
+    }
+    """Parts that CSS can reach."""
+
+    DEFAULT_CSS = """
+    Meter {
+        height: 1;
+        width: 1fr;
+        text-wrap: nowrap;
+        & > .meter--label { color: $foreground; }
+        & > .meter--state { color: $foreground 80%; }
+        & > .meter--before { color: $primary 60%; }
+        & > .meter--done { color: $primary; }
+        & > .meter--flight { color: $accent; }
+        & > .meter--rest { color: $foreground 25%; }
+        & > .meter--mark { color: $foreground; }
+        & > .meter--figures { color: $foreground; }
+        &.-good > .meter--state, &.-good > .meter--done { color: $text-success; }
+        &.-busy > .meter--state { color: $text-primary; }
+        &.-warn > .meter--state, &.-warn > .meter--done { color: $text-warning; }
+        &.-bad > .meter--state, &.-bad > .meter--done { color: $text-error; }
+        &.-quiet > .meter--label, &.-quiet > .meter--state, &.-quiet > .meter--figures { color: $foreground 60%; }
+        &.-quiet > .meter--done { color: $primary 60%; }
+    }
+    """
+
+    label: reactive[str] = reactive("")
+    """What is counted."""
+
+    label_width: reactive[int] = reactive(0)
+    """Cells of the label's column, so that meters under one another line up; 0 for the label's own width."""
+
+    before: reactive[float] = reactive(0.0)
+    """Share of the total that was done before this run, 0 to 1."""
+
+    share: reactive[float | None] = reactive[float | None](None)
+    """Share of the total that is done, what was done before included, 0 to 1; None when it is not known."""
+
+    flight: reactive[float] = reactive(0.0)
+    """Share of the total that is under way, 0 to 1."""
+
+    figures: reactive[str | tuple[str, ...]] = reactive[str | tuple[str, ...]](())
+    """Texts at the right, from the most to the least important; without any the share is written in percent."""
+
+    state: reactive[str] = reactive("")
+    """A word for the state."""
+
+    state_width: reactive[int] = reactive(0)
+    """Cells of the state's column, sign included; 0 for its own width."""
+
+    sign: reactive[str] = reactive("")
+    """One character for the state, which stays when the word has no room."""
+
+    tone: reactive[Tone] = reactive[Tone]("plain")
+    """What the state feels like; sets the class ``-<tone>``."""
+
+    mark: reactive[float | None] = reactive[float | None](None)
+    """Where on the bar a mark stands, 0 to 1; None for none."""
+
+    def __init__(
+        self,
+        label: str = "",
+        share: float | None = None,
+        figures: str | tuple[str, ...] = (),
+        *,
+        label_width: int = 0,
+        before: float = 0.0,
+        flight: float = 0.0,
+        state: str = "",
+        state_width: int = 0,
+        sign: str = "",
+        tone: Tone = "plain",
+        mark: float | None = None,
+        name: str | None = None,
+        id: str | None = None,  # noqa: A002 - the name that all Textual widgets have for it
+        classes: str | None = None,
+    ) -> None:
+        super().__init__(name=name, id=id, classes=classes)
+        self.label, self.label_width = label, label_width
+        self.state, self.state_width, self.sign, self.tone = state, state_width, sign, tone
+        self.before, self.share, self.flight, self.mark = before, share, flight, mark
+        self.figures = figures
+
+    def watch_tone(self) -> None:
+        """Set the tone's class."""
+        for tone in TONES:
+            self.set_class(self.tone == tone, f"-{tone}")
+
+    def watch_share(self) -> None:
+        """Say by a class that nothing is known."""
+        self.set_class(known(self.share) is None, "-unknown")
+
+    def render(self) -> Content:
+        """Draw the line for the width there is."""
+        label = clean(self.label)
+        sign = clean(self.sign)
+        head = column(label, self.label_width) if self.label_width > 0 else label
+        word = f"{sign} {clean(self.state)}".strip()
+        if self.state_width > 0:
+            word = column(word, self.state_width)
+        row = plan(self.size.width, head, word, self._figures(), short=sign)
+        pieces = [(row.label, "meter--label"), (" " if row.label else "", "")]
+        pieces += [(row.word, "meter--state"), (" " if row.word else "", "")]
+        pieces += [*self._bar(row.bar), (" " if row.bar else "", ""), ("  ".join(row.figures), "meter--figures")]
+        return painted(self, pieces)
+
+    def _figures(self) -> tuple[str, ...]:
+        """Give the figures to write, clean."""
+        if self.figures:
+            given = (self.figures,) if isinstance(self.figures, str) else self.figures
+            return tuple(clean(figure) for figure in given)
+        share = known(self.share)
+        return (UNKNOWN if share is None else percent(share),)
+
+    def _bar(self, width: int) -> list[tuple[str, str]]:
+        """Draw the bar's parts, and the mark over them."""
+        share = known(self.share)
+        if share is None:
+            return [("┄" * width, "meter--rest")]
+        before = min(known(self.before) or 0.0, share)
+        counts = cells(width, (before, share, share + (known(self.flight) or 0.0), 1.0))
+        parts = ("═meter--before", "━meter--done", "╍meter--flight", "─meter--rest")
+        pieces = [(part[0] * count, part[1:]) for part, count in zip(parts, counts, strict=True)]
+        mark = known(self.mark)
+        if mark is None or width < 1:
+            return pieces
+        return _marked(pieces, min(width - 1, max(0, int(mark * width))))
+
+
+def _marked(pieces: list[tuple[str, str]], at: int) -> list[tuple[str, str]]:
+    """Put the mark into the cell ``at`` of a bar made of pieces."""
+    marked: list[tuple[str, str]] = []
+    start = 0
+    for text, part in pieces:
+        inside = at - start
+        if 0 <= inside < len(text):
+            marked += [(text[:inside], part), ("┃", "meter--mark"), (text[inside + 1 :], part)]
+        else:
+            marked.append((text, part))
+        start += len(text)
+    return marked

@@ -1,0 +1,28 @@
+"""Pieces of text, each in the style of a widget's part, put together as one content; never as markup."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.content import Content
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from textual.widget import Widget
+
+
+def painted(widget: Widget, pieces: Iterable[tuple[str, str]]) -> Content:
+    """Give pieces of clean text as content.
+
+    Args:
+        widget: The widget whose component classes give the styles.
+        pieces: Text and the component class it is drawn in; "" for the widget's own style.
+    """
+    return Content.assemble(
+        *(
+            (text, widget.get_visual_style(part, partial=True)) if part else Content(text)
+            for text, part in pieces
+            if text
+        )
+    )
