@@ -41,10 +41,10 @@ $(VENV)/.dev: $(VENV)/.run requirements-dev.lock
 	@touch $@
 
 pictures: $(VENV)/.run                  ## docs/*.svg, made by running the demo
-	$(BIN)/python bench/pictures.py
+	$(BIN)/python -m bench.pictures
 
 bench: $(VENV)/.dev                     ## the figures of the README
-	$(BIN)/python bench/console.py
+	$(BIN)/python -m bench.figures
 
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 

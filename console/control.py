@@ -5,63 +5,32 @@ Every act has two halves: a plan that only looks, and its carrying out, step by 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import StrEnum
+from contextlib import aclosing
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
+from console.act_plan import Planner
+from console.act_run import Act
+from console.acts import ActionPlan, Step, Verb
+from console.job.events import ProcessFact
+from console.job.lines import clean
+from remote.launchers.process import ProcessLauncher
+
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable
     from pathlib import Path
 
-    from remote.process import FoundProcess
+    from remote.host import Host
+    from remote.launchers.base import Launcher
+    from remote.process import JobSpec
+
+GRACE_S = 60.0
+"""Seconds between TERM and KILL by default: the job's own drain takes 30, and its files must be flushed."""
 
 
-class Verb(StrEnum):
-    """What can be done to the job."""
-
-    START = "start"
-    STOP = "stop"
-    RESTART = "restart"
-
-
-@dataclass(frozen=True, slots=True)
-class ActionPlan:
-    """What would be done, shown before it is done.
-
-    Attributes:
-        verb: The act.
-        title: One line: the act, the job, the host.
-        lines: What will happen and what it costs, a sentence each.
-        refusal: Why it can't be done now, with what to do; None when it can.
-        process: The process that the plan is about, identity included; None when none runs.
-        script: The local script that will be put in place; None to keep the host's.
-        diff: Unified diff of the script on the host against the new one; empty when same or not asked.
-    """
-
-    verb: Verb
-    title: str
-    lines: tuple[str, ...]
-    refusal: str | None = None
-    process: FoundProcess | None = None
-    script: Path | None = None
-    diff: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """One step of an act, told when it begins and when it ends.
-
-    Attributes:
-        name: A short phrase: ``stop the process group``.
-        state: ``running``, ``done`` or ``failed``.
-        detail: What came of it, or why it failed and what to do.
-        seconds: How long it took; None while running.
-    """
-
-    name: str
-    state: str
-    detail: str = ""
-    seconds: float | None = None
+def utc_now() -> datetime:
+    """The time now."""
+    return datetime.now(UTC)
 
 
 class Controller(Protocol):
@@ -79,3 +48,76 @@ class Controller(Protocol):
     def carry_out(self, plan: ActionPlan) -> AsyncIterator[Step]:
         """Do it; a step that fails is the last one. Whatever the plan saw is proven again first."""
         ...
+
+
+class JobControl:
+    """Start, stop and restart of one job on one host; a ``Controller``.
+
+    Args:
+        host: The machine.
+        spec: The job.
+        launcher: How it is found, started and stopped there; by default as a plain process.
+        grace_s: Seconds between TERM and KILL.
+        clock: The time now, UTC.
+    """
+
+    def __init__(
+        self,
+        host: Host,
+        spec: JobSpec,
+        *,
+        launcher: Callable[[JobSpec], Launcher] = ProcessLauncher,
+        grace_s: float = GRACE_S,
+        clock: Callable[[], datetime] = utc_now,
+    ) -> None:
+        self._host = host
+        self._launcher = launcher(spec)
+        self._grace_s = grace_s
+        self._clock = clock
+        self._restarts = 0
+
+    async def process_fact(self) -> ProcessFact:
+        """What the host's process table says of the job now; one cheap remote step.
+
+        The script's digest is that of the script as it was started, where longwait started it.
+
+        Raises:
+            RemoteError: The host could not be asked.
+        """
+        found = await self._launcher.find(self._host)
+        if not found.processes:
+            return ProcessFact(alive=False, script_sha256=found.script_sha256, restarts=self._restarts)
+        process = found.processes[0]
+        return ProcessFact(
+            alive=True,
+            pid=process.pid,
+            started_at=process.started_at,
+            command=clean(process.command),
+            script_sha256=process.script_sha256 or found.script_sha256,
+            adopted=not process.by_record,
+            restarts=self._restarts,
+        )
+
+    async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
+        """Look at the host and say what would be done; see ``Controller.plan``.
+
+        Raises:
+            RemoteError: The host could not be asked.
+        """
+        return await Planner(self._host, self._launcher, self._grace_s).plan(verb, script)
+
+    async def carry_out(self, plan: ActionPlan) -> AsyncGenerator[Step]:
+        """Do it, step by step; see ``Controller.carry_out``. Never raises ``RemoteError``: a failed step says it."""
+        act = Act(self._host, self._launcher, plan, grace_s=self._grace_s, clock=self._clock)
+        try:
+            async with aclosing(act.steps()) as steps:
+                async for step in steps:
+                    yield step
+        finally:
+            self._restarts += act.started is not None
+
+
+if TYPE_CHECKING:
+    _CHECKED: type[Controller] = JobControl
+
+__all__ = ["ActionPlan", "Controller", "JobControl", "Step", "Verb", "utc_now"]

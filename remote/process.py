@@ -1,7 +1,220 @@
-"""Start, find and stop the job on a host; never a stranger's process."""
+"""Find, start and stop the job on a host; never a stranger's process.
+
+Each function is one remote step (``remote.step``): what is checked is checked where and when it is acted upon.
+"""
 
 from __future__ import annotations
 
+import posixpath
+import shlex
+from contextlib import aclosing
+from dataclasses import asdict, dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
+from remote.step import ask, ask_stream
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, Mapping
+
+    from remote.host import Host
+    from remote.step import Fields
+
+START_TIMEOUT_S = 60.0
+"""A start waits for the lock (15 s at most) and looks at the new job for a second; the rest is for a slow host."""
+
+WATCH_S = 1.0
+"""How long a new job is watched: a wrong path, a missing module or a taken lock shows within it."""
+
+SILENCE_S = 30.0
+"""A stop tells each second what is left, except for 10 s after KILL; the host finishes one that is given up here."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessIdentity:
+    """What proves that a pid still is the process that was seen: all of it is compared before a signal.
+
+    Attributes:
+        boot_id: ``/proc/sys/kernel/random/boot_id`` of the host.
+        pid: Its process id.
+        start_ticks: When it began, in clock ticks since boot: field 22 of ``/proc/PID/stat`` (man 5 proc).
+        argv: Its command line as the kernel has it.
+    """
+
+    boot_id: str
+    pid: int
+    start_ticks: int
+    argv: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class FoundProcess:
-    """Replaced in a moment by the real one."""
+    """A process of the job, as the host described it.
+
+    Attributes:
+        identity: What proves it.
+        pgid: Its process group.
+        sid: Its session.
+        started_at: When it began, by the host's clock, UTC.
+        age_s: Seconds since then, by the host's uptime, at the time of asking.
+        cwd: Its working folder; empty when it can't be read.
+        user: Who runs it.
+        children: Processes below it, at any depth.
+        by_record: True when longwait's own record names it; False when it was found by its command line.
+        script_sha256: SHA-256 of the script when it was started, from the record; None when it was found otherwise.
+    """
+
+    identity: ProcessIdentity
+    pgid: int
+    sid: int
+    started_at: datetime
+    age_s: float
+    cwd: str
+    user: str
+    children: int = 0
+    by_record: bool = False
+    script_sha256: str | None = None
+
+    @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self.identity.pid
+
+    @property
+    def command(self) -> str:
+        """Its command line as one would type it."""
+        return shlex.join(self.identity.argv)
+
+
+@dataclass(frozen=True, slots=True)
+class JobSpec:
+    """The job as the operator set it up.
+
+    Attributes:
+        python: The Python on the host (3.8 or newer) that carries out the remote steps.
+        run_dir: Folder on the host: where the job runs, and where ``.longwait/`` keeps its record and lock.
+        argv: The job's command; empty when it is only to be found, never started.
+        log: File on the host that its stdout and stderr are appended to; relative to ``run_dir``.
+        env: Variables set for it beyond those of a login; a ``None`` removes one.
+        script: The Python script that the command runs; relative to ``run_dir``; empty when it is not one.
+        match: Words that its command line contains; asked besides ``script``, when not empty. With neither, a process
+            that longwait did not start is found by the very command line and folder.
+    """
+
+    python: str
+    run_dir: str
+    argv: tuple[str, ...]
+    log: str
+    env: Mapping[str, str | None] = field(default_factory=dict)
+    script: str = ""
+    match: str = ""
+
+    @property
+    def script_path(self) -> str:
+        """The script's path on the host; empty when there is none."""
+        return posixpath.join(self.run_dir, self.script) if self.script else ""
+
+    @property
+    def log_path(self) -> str:
+        """The log's path on the host."""
+        return posixpath.join(self.run_dir, self.log)
+
+
+@dataclass(frozen=True, slots=True)
+class StopStep:
+    """What a stop has just done.
+
+    Attributes:
+        step: ``term`` (sent), ``waiting``, ``kill`` (sent) or ``gone``.
+        count: Processes signalled, or left; 0 when gone.
+        seconds: Since the stop began.
+    """
+
+    step: str
+    count: int
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer of ``find``.
+
+    Attributes:
+        processes: The job's processes, roots of their trees only; more than one means that someone must choose.
+        script_sha256: SHA-256 of the script file on the host now; None when it is missing or there is none.
+    """
+
+    processes: tuple[FoundProcess, ...]
+    script_sha256: str | None = None
+
+
+async def find(host: Host, spec: JobSpec) -> Found:
+    """Look for the job: by its record, else by its command line among the processes of the same user.
+
+    Raises:
+        RemoteError: The host could not be asked.
+    """
+    answer = await ask(host, spec.python, "find", _where(spec))
+    return Found(tuple(_found(fields) for fields in answer["processes"]), answer["script_sha256"])
+
+
+async def start(host: Host, spec: JobSpec, *, watch_s: float = WATCH_S) -> FoundProcess:
+    """Start the job, detached from everything; it lives on when the connection ends.
+
+    Args:
+        host: Where.
+        spec: The job.
+        watch_s: Seconds that the host watches whether it ends at once.
+
+    Raises:
+        JobAlreadyRuns: A job runs; the message names it.
+        CommandFailed: It could not be started, or ended at once; the message says why, ``stderr`` has its last lines.
+        RemoteError: The host could not be asked, or its answer was lost: then the job may run.
+    """
+    request = {**_where(spec), "env": dict(spec.env), "log": spec.log, "watch_s": watch_s}
+    answer = await ask(host, spec.python, "start", request, timeout_s=START_TIMEOUT_S)
+    return _found(answer["process"])
+
+
+async def stop(
+    host: Host, identity: ProcessIdentity, grace_s: float, *, python: str = "python3"
+) -> AsyncGenerator[StopStep]:
+    """Ask the job's processes to end (TERM, once each), wait, then end those left (KILL).
+
+    The host carries it to its end even when this end of the connection goes away.
+
+    Args:
+        host: Where.
+        identity: Proven again in the same remote step that sends the signal.
+        grace_s: Seconds between TERM and KILL.
+        python: The Python on the host that carries it out.
+
+    Raises:
+        NotOurProcess: The pid is gone or is another process now; nothing was signalled.
+        CommandFailed: Processes are left even after KILL; the message names them.
+        RemoteError: The host could not be asked, or its answer was lost: then the host goes on with it.
+    """
+    request = {**asdict(identity), "grace_s": grace_s}
+    async with aclosing(ask_stream(host, python, "stop", request, silence_s=SILENCE_S)) as answers:
+        async for answer in answers:
+            yield StopStep(answer["step"], answer["count"], answer["seconds"])
+
+
+def _where(spec: JobSpec) -> dict[str, object]:
+    return {"run_dir": spec.run_dir, "script": spec.script, "match": spec.match, "argv": list(spec.argv)}
+
+
+def _found(fields: Fields) -> FoundProcess:
+    identity = ProcessIdentity(fields["boot_id"], fields["pid"], fields["start_ticks"], tuple(fields["argv"]))
+    return FoundProcess(
+        identity,
+        pgid=fields["pgid"],
+        sid=fields["sid"],
+        started_at=datetime.fromtimestamp(fields["started_at"], UTC),
+        age_s=fields["age_s"],
+        cwd=fields["cwd"],
+        user=fields["user"],
+        children=fields["children"],
+        by_record=fields["by_record"],
+        script_sha256=fields["script_sha256"],
+    )

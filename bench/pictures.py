@@ -1,0 +1,43 @@
+"""Makes the pictures of the README and the docs by running the demo: ``python -m bench.pictures [FOLDER]``."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+from pathlib import Path
+
+from console.app import LongwaitApp
+from console.demo import HOST, NOTICE, RUNNER, open_demo
+from console.job.plan import Plan
+from console.opening import Opening
+from console.session import now
+from remote.demo import DemoHost
+
+SIZES = {"console-80x24": (80, 24), "console-120x36": (120, 36), "console-200x50": (200, 50)}
+SPEED = 20.0
+SETTLED_S = 60.0
+"""Seconds of the demo until the run is in full swing: two datasets skipped, one resumed and well on."""
+
+
+async def picture(folder: Path) -> None:
+    """Run the demo once and draw it at each size."""
+    host = DemoHost(scenario="kv-limited", speed=SPEED)
+    opening = Opening(
+        lambda: open_demo(host),
+        plan=Plan(host=HOST),
+        waiting_for="bringing up the demo host",
+        clock=now,
+        close=host.close,
+    )
+    app = LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause(SETTLED_S)
+        for name, size in SIZES.items():
+            await pilot.resize_terminal(*size)
+            await pilot.pause(1.0)
+            (folder / f"{name}.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs"
+    asyncio.run(picture(target))

@@ -1,0 +1,222 @@
+"""Every operator command once: keys, palette, footer and help rows come from these rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from textual.binding import Binding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a guard may look at.
+
+    Attributes:
+        read_only: The operator asked for a console that changes nothing.
+        can_act: There is a job that can be started and stopped from here.
+        link: State of the connection, ``up`` for instance.
+    """
+
+    read_only: bool = False
+    can_act: bool = True
+    link: str = "up"
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorCommand:
+    """One thing that the operator can do.
+
+    Attributes:
+        id: Its name in the config, where keys are remapped.
+        name: Its name in palette and help.
+        key: Its default key.
+        action: The action of the main screen that does it.
+        label: One or two words for the footer.
+        help: One sentence: what it does.
+        guard: Says why it can't run now; None when it always can.
+        acts: It changes something on the host.
+        asks: It asks before it does anything.
+        shown: It stands in the footer.
+    """
+
+    id: str
+    name: str
+    key: str
+    action: str
+    label: str
+    help: str
+    guard: Callable[[Situation], str] | None = None
+    acts: bool = False
+    asks: bool = False
+    shown: bool = True
+
+    def refusal(self, situation: Situation) -> str:
+        """Say why it can't run now; empty when it can."""
+        return self.guard(situation) if self.guard is not None else ""
+
+
+def needs_control(situation: Situation) -> str:
+    """Acts need a console that may act, and something to act on."""
+    if situation.read_only:
+        return "This console is read-only: open it without --read-only to start or stop the job."
+    if not situation.can_act:
+        return "Nothing can be started or stopped from here: no job's command is configured, or a recording is shown."
+    return ""
+
+
+def needs_broken_link(situation: Situation) -> str:
+    """Connecting anew makes sense only without a connection."""
+    return "The link is up: there is nothing to reconnect." if situation.link == "up" else ""
+
+
+COMMANDS: tuple[OperatorCommand, ...] = (
+    OperatorCommand(
+        "health",
+        "Check health now",
+        "h",
+        "ping_health",
+        "Health",
+        "Asks the server's health now and says how long it took.",
+    ),
+    OperatorCommand(
+        "restart",
+        "Restart the job with the updated script",
+        "R",
+        "act_on_job('restart')",
+        "Restart",
+        "Stops the job, puts the new script in place (when one is configured) and starts it; it resumes where it was.",
+        guard=needs_control,
+        acts=True,
+        asks=True,
+    ),
+    OperatorCommand(
+        "start",
+        "Start the job",
+        "S",
+        "act_on_job('start')",
+        "Start",
+        "Starts the job on the host; it goes on without this console.",
+        guard=needs_control,
+        acts=True,
+        asks=True,
+    ),
+    OperatorCommand(
+        "stop",
+        "Stop the job",
+        "K",
+        "act_on_job('stop')",
+        "Stop",
+        "Ends the job's whole process group, after proving that it is the job's.",
+        guard=needs_control,
+        acts=True,
+        asks=True,
+    ),
+    OperatorCommand(
+        "reconnect",
+        "Reconnect now",
+        "r",
+        "reconnect",
+        "Reconnect",
+        "Connects now instead of waiting for the next try.",
+        guard=needs_broken_link,
+    ),
+    OperatorCommand(
+        "logs",
+        "Next log",
+        "l",
+        "focus_next_log",
+        "Logs",
+        "Goes to the server's log, then to the job's.",
+    ),
+    OperatorCommand(
+        "filter",
+        "Filter the log",
+        "/",
+        "filter_log",
+        "Filter",
+        "Shows only lines that match a pattern (a regular expression); an empty one shows all.",
+    ),
+    OperatorCommand(
+        "follow",
+        "Follow the log's end",
+        "f",
+        "follow_log",
+        "Follow",
+        "Goes to the newest line and stays there.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "zoom",
+        "Fill the screen with this pane",
+        "z",
+        "zoom_pane",
+        "Zoom",
+        "Fills the screen with the pane that has the focus; again or Esc brings all panes back.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "verdict", "Go to the verdict", "1", "focus_pane('verdict')", "Verdict", "Focuses the verdict.", shown=False
+    ),
+    OperatorCommand(
+        "datasets",
+        "Go to the datasets",
+        "2",
+        "focus_pane('progress')",
+        "Datasets",
+        "Focuses the datasets.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "server",
+        "Go to the server",
+        "3",
+        "focus_pane('server')",
+        "Server",
+        "Focuses the server's figures.",
+        shown=False,
+    ),
+    OperatorCommand("log-pane", "Go to the logs", "4", "focus_pane('logs')", "Logs", "Focuses the log.", shown=False),
+    OperatorCommand(
+        "help", "Help", "?", "show_help", "Help", "Explains the keys and every figure, those of the focused pane first."
+    ),
+    OperatorCommand(
+        "quit", "Quit (the job goes on)", "q", "leave", "Quit", "Closes the console; the job and the server go on."
+    ),
+)
+"""In the order of footer, palette and help."""
+
+
+def bindings() -> list[Binding | tuple[str, str] | tuple[str, str, str]]:
+    """Give the keys of all commands, with ids so that they can be remapped."""
+    return [
+        Binding(command.key, command.action, command.label, show=command.shown, tooltip=command.help, id=command.id)
+        for command in COMMANDS
+    ]
+
+
+def by_key(keymap: Mapping[str, str]) -> dict[str, OperatorCommand]:
+    """Give the command behind each key, in Textual's names of keys.
+
+    Args:
+        keymap: Command ids to keys, several separated by commas; commands that are not named keep their keys.
+    """
+    return {
+        binding.key: command
+        for command in COMMANDS
+        for binding in Binding.make_bindings([Binding(keymap.get(command.id, command.key), command.action)])
+    }
+
+
+def by_action(action: str, parameters: tuple[object, ...] = ()) -> OperatorCommand | None:
+    """Give the command that an action belongs to; None when it is no command's."""
+    called = f"{action}({', '.join(repr(parameter) for parameter in parameters)})" if parameters else action
+    return next((command for command in COMMANDS if command.action == called), None)
+
+
+def key_words(command: OperatorCommand, keymap: Mapping[str, str]) -> str:
+    """Give a command's keys as a person reads them."""
+    return keymap.get(command.id, command.key).replace(",", " or ")

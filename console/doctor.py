@@ -1,0 +1,110 @@
+"""``longwait doctor``: tries each thing that the config needs, and says what is wrong and how to mend it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from console.doctor_host import Check, check_clock, check_files, check_lingering, check_python
+from console.job.events import Source
+from console.job.plan import Plan
+from console.job.tracker import Tracker
+from console.oneshot import BLIND, CANNOT, run
+from console.proofs import Proof, proofs
+from console.session import now, open_session
+from remote.errors import RemoteError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from console.config import Settings
+    from remote.host import Host
+
+SAMPLE_BYTES = 262_144
+"""Bytes of a log's end that are parsed to see how well it is understood: some thousand lines."""
+
+UNDERSTOOD_WELL = 0.9
+"""Below this share of understood lines, the shapes that were not understood are listed."""
+
+SIGNS = {"ok": "ok  ", "warn": "warn", "fail": "FAIL"}
+
+REMEDIES = {
+    "health": "Is the server started, and is server.url its address as the host sees it?",
+    "metrics": "Nothing else needs it; SGLang serves it when started with --enable-metrics.",
+    "job": "`longwait start` starts it; job.match or job.script finds one that was started by hand.",
+}
+"""What to do when a proof fails."""
+
+
+def run_doctor(settings: Settings) -> int:
+    """Print each check as it ends. Exit code: 0 nothing failed, 1 something did, 30 the host can't be seen."""
+    return run(_doctor(settings))
+
+
+async def _doctor(settings: Settings) -> int:
+    failed = 0
+    async for check in examine(settings):
+        click.echo(f"{SIGNS[check.state]}  {check.name:<12} {check.detail}")
+        for remedy in check.remedies:
+            click.echo(f"      {'':<12} {remedy}")
+        if check.name == "connection" and check.state == "fail":
+            return BLIND
+        failed += check.state == "fail"
+    click.echo(f"{failed} failed; mend the first, then run it again." if failed else "Nothing failed.")
+    return CANNOT if failed else 0
+
+
+async def examine(settings: Settings) -> AsyncIterator[Check]:
+    """Give each check as it ends, in the order in which each needs those before."""
+    session = open_session(settings)
+    host = session.host
+    try:
+        async for proof in proofs(session):
+            yield _of_proof(proof)
+            if proof.name == "connection" and not proof.ok:
+                return
+            if proof.name == "command":
+                for check in await check_clock(host, settings, now):
+                    yield check
+                for check in await check_files(host, settings):
+                    yield check
+                for check in await _logs(host, settings):
+                    yield check
+                for check in (*await check_python(host, settings), *await check_lingering(host)):
+                    yield check
+    finally:
+        await host.close()
+
+
+def _of_proof(proof: Proof) -> Check:
+    latency = "" if proof.latency_s is None else f" ({proof.latency_s * 1000:,.0f} ms)"
+    state = "ok" if proof.ok else "fail" if proof.vital else "warn"
+    remedies = () if proof.ok or proof.name not in REMEDIES else (REMEDIES[proof.name],)
+    return Check(proof.name, state, proof.detail + latency, remedies)
+
+
+async def _logs(host: Host, settings: Settings) -> list[Check]:
+    logs = ((Source.SERVER, settings.server.log), (Source.JOB, settings.job.log))
+    return [await _understood(host, source, path) for source, path in logs if path is not None]
+
+
+async def _understood(host: Host, source: Source, path: str) -> Check:
+    """Parse the end of a log and say how much of it was understood."""
+    name = f"{source} lines"
+    try:
+        done = await host.run(["tail", "-c", str(SAMPLE_BYTES), "--", path], timeout_s=20.0)
+    except RemoteError:
+        return Check(name, "warn", "nothing to read yet", ("The file check above says why.",))
+    tracker = Tracker(Plan())
+    # The first line of a sample is cut somewhere in its middle, unless the sample is the whole file.
+    body = done.stdout if len(done.stdout) < SAMPLE_BYTES else done.stdout.partition(b"\n")[2]
+    tracker.feed(source, body + b"\n", now())
+    view = next((log for log in tracker.snapshot(now()).logs if log.source == source), None)
+    if view is None or view.understood is None:
+        return Check(name, "warn", "the log is empty", ("It will be read as soon as it is written.",))
+    detail = f"{view.understood:.0%} of the last {view.lines:,} lines understood"
+    if view.understood >= UNDERSTOOD_WELL:
+        return Check(name, "ok", detail)
+    shapes = tuple(f"not understood {count:,} times: {shape}" for shape, count in tracker.unparsed(source)[:5])
+    return Check(name, "warn", detail, shapes)

@@ -1,0 +1,66 @@
+"""Facts that cross the app: what the feed tells, as messages to the screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from textual.message import Message
+
+from console import feed
+
+if TYPE_CHECKING:
+    from console.job.events import LogLine
+    from console.job.snapshot import Snapshot
+
+
+class SnapshotTaken(Message):
+    """All that is known now; a newer one replaces it, so a slow terminal drops frames, not facts."""
+
+    def __init__(self, snapshot: Snapshot) -> None:
+        super().__init__()
+        self.snapshot = snapshot
+        """The newest one."""
+
+    def can_replace(self, message: Message) -> bool:
+        """Take the place of an older one that still waits."""
+        return isinstance(message, SnapshotTaken)
+
+
+class LinesArrived(Message):
+    """New log lines, in order; never dropped."""
+
+    def __init__(self, lines: tuple[LogLine, ...]) -> None:
+        super().__init__()
+        self.lines = lines
+        """The batch, of any sources."""
+
+
+class NoticeGiven(Message):
+    """Something the operator should hear of once."""
+
+    def __init__(self, text: str, severity: str = "info") -> None:
+        super().__init__()
+        self.text = text
+        """A sentence."""
+        self.severity = severity
+        """``info``, ``warning`` or ``error``."""
+
+
+class FeedEnded(Message):
+    """Nothing more will come."""
+
+    def __init__(self, reason: str = "") -> None:
+        super().__init__()
+        self.reason = reason
+        """Why, as a sentence; empty for an ordinary end."""
+
+
+def as_message(fact: feed.Fact) -> Message:
+    """Give the message that carries a fact of the feed."""
+    match fact:
+        case feed.SnapshotTaken(snapshot):
+            return SnapshotTaken(snapshot)
+        case feed.LinesArrived(lines):
+            return LinesArrived(lines)
+        case feed.Noticed(text, severity):
+            return NoticeGiven(text, severity)

@@ -1,0 +1,109 @@
+"""A session that is still being opened, as a feed and a control: so the first frame waits for nothing.
+
+Importing the SSH library takes a third of a second, and bringing up the demo host more. The screen is drawn first and
+shows what it waits for; the session opens behind it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import aclosing
+from typing import TYPE_CHECKING
+
+from console.feed import Noticed, SnapshotTaken
+from console.job.events import LinkFact
+from console.job.tracker import Tracker
+from remote.errors import RemoteError
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from datetime import datetime
+    from pathlib import Path
+
+    from console.control import ActionPlan, Controller, Step, Verb
+    from console.feed import Fact
+    from console.job.events import HealthProbe
+    from console.job.plan import Plan
+    from console.session import Session
+
+
+class Opening:
+    """Stands for a session until it is there, then passes everything on.
+
+    Args:
+        opener: Makes the session; may take its time.
+        plan: What is known of the run before.
+        waiting_for: What the screen says meanwhile.
+        close: Called when nobody wants facts any more, after the session's own end.
+    """
+
+    def __init__(
+        self,
+        opener: Callable[[], Awaitable[Session]],
+        *,
+        plan: Plan,
+        waiting_for: str,
+        clock: Callable[[], datetime],
+        close: Callable[[], Awaitable[None]] | None = None,
+    ) -> None:
+        self._opener = opener
+        self._plan = plan
+        self._waiting_for = waiting_for
+        self._clock = clock
+        self._close = close
+        self._session: Session | None = None
+
+    async def facts(self) -> AsyncGenerator[Fact]:
+        """Give a first snapshot at once, then those of the session."""
+        try:
+            async with aclosing(self._facts()) as inner:
+                async for fact in inner:
+                    yield fact
+        finally:
+            if self._close is not None:
+                await self._close()
+
+    async def _facts(self) -> AsyncGenerator[Fact]:
+        tracker = Tracker(self._plan)
+        tracker.note(LinkFact("connecting", self._waiting_for), self._clock())
+        yield SnapshotTaken(tracker.snapshot(self._clock()))
+        try:
+            self._session = await self._opener()
+        except RemoteError as error:
+            tracker.note(LinkFact("refused", error.message), self._clock())
+            yield SnapshotTaken(tracker.snapshot(self._clock()))
+            yield Noticed(error.message, "error")
+            await asyncio.Event().wait()
+            return
+        async with aclosing(self._session.feed.facts()) as inner:
+            async for fact in inner:
+                yield fact
+
+    async def ping(self) -> HealthProbe:
+        """Ask the server's health now."""
+        return await self._there().feed.ping()
+
+    def reconnect(self) -> None:
+        """Connect now; while the session is still being opened that is under way already."""
+        if self._session is not None:
+            self._session.feed.reconnect()
+
+    async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
+        """Look at the host and say what would be done."""
+        return await self._control().plan(verb, script)
+
+    async def carry_out(self, plan: ActionPlan) -> AsyncIterator[Step]:
+        """Do it."""
+        async for step in self._control().carry_out(plan):
+            yield step
+
+    def _there(self) -> Session:
+        if self._session is None:
+            raise RemoteError(f"Not yet: {self._waiting_for}. Try again in a moment.")
+        return self._session
+
+    def _control(self) -> Controller:
+        control = self._there().control
+        if control is None:
+            raise RemoteError("The config does not say how the job is found or started; set job.command or job.match.")
+        return control

@@ -1,0 +1,68 @@
+"""The top line: which host, under which conditions, and what time it is."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.cells import cell_len
+from textual.content import Content
+from textual.reactive import reactive, var
+from textual.widget import Widget
+
+from widgets.plain import clean, fit
+
+if TYPE_CHECKING:
+    from datetime import tzinfo
+
+
+class HeaderLine(Widget):
+    """``longwait  gpu01  read-only  demo: the server is simulated      Tue 24 Feb 03:19:40 UTC``."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"headerline--name", "headerline--note"}
+    DEFAULT_CSS = """
+    HeaderLine {
+        dock: top;
+        height: 1;
+        padding: 0 1;
+        background: $panel;
+        color: $foreground;
+        text-wrap: nowrap;
+        & > .headerline--name { text-style: bold; color: $text-primary; }
+        & > .headerline--note { color: $text-warning; }
+    }
+    """
+
+    now: var[datetime | None] = var(None)
+    """The moment, by the console's clock."""
+
+    moment: reactive[str] = reactive("")
+    """What the clock shows."""
+
+    trouble: reactive[str] = reactive("")
+    """Why nothing new will come; empty while something may."""
+
+    def __init__(self, host: str, notes: tuple[str, ...] = (), zone: tzinfo | None = None) -> None:
+        """Take what does not change.
+
+        Args:
+            host: The host as the operator wrote it.
+            notes: Conditions to keep in sight, ``read-only`` for instance.
+            zone: The operator's zone; None is this machine's.
+        """
+        super().__init__()
+        self._host, self._notes, self._zone = host, notes, zone
+
+    def watch_now(self, now: datetime | None) -> None:
+        """Let the clock go on."""
+        self.moment = f"{now.astimezone(self._zone):%a %d %b %H:%M:%S %Z}" if now is not None else ""
+
+    def render(self) -> Content:
+        """Draw the line; the notes give way when there is no room."""
+        head = clean(f"longwait  {self._host}")
+        note = clean("  ".join(note for note in (self.trouble, *self._notes) if note))
+        room = self.size.width - cell_len(head) - cell_len(self.moment) - 2
+        shown = f"  {fit(note, room - 2)}" if note and room > 4 else ""  # noqa: PLR2004 -- less would be an ellipsis
+        gap = " " * max(1, self.size.width - cell_len(head) - cell_len(shown) - cell_len(self.moment))
+        name, warning = (self.get_visual_style(part, partial=True) for part in ("headerline--name", "headerline--note"))
+        return Content.assemble((head, name), (shown, warning), gap, self.moment)

@@ -1,0 +1,89 @@
+"""What all panels share: one part of the snapshot, a title that tells its age, and help of its own."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.containers import Vertical
+from textual.content import Content
+from textual.reactive import var
+
+from widgets.plain import clean
+
+if TYPE_CHECKING:
+    from datetime import datetime, tzinfo
+
+    from console.job.snapshot import Snapshot
+
+
+class Panel(Vertical, can_focus=True):
+    """A part of the screen that shows a part of the snapshot; the screen binds ``snapshot`` and ``now``."""
+
+    HELP: ClassVar[str] = ""
+    """What it shows, unit, source, what good and bad look like; Markdown."""
+
+    TITLE: ClassVar[str] = ""
+    """What stands on its upper edge."""
+
+    ALLOW_MAXIMIZE = True
+    DEFAULT_CSS = """
+    Panel {
+        height: auto;
+        border-top: solid $primary-muted;
+        border-title-color: $text-muted;
+        border-title-style: bold;
+        padding: 0 1;
+        &:focus, &:focus-within {
+            border-top: solid $accent;
+            border-title-color: $text-accent;
+        }
+        &.-old > * { text-opacity: 60%; }
+    }
+    """
+
+    snapshot: var[Snapshot | None] = var(None)
+    """All that is known now; None before the first."""
+
+    now: var[datetime | None] = var(None)
+    """The moment of the drawing, by the console's clock."""
+
+    def __init__(self, zone: tzinfo | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
+        """Take the operator's zone; None is this machine's."""
+        super().__init__(id=id)
+        self.zone = zone
+        """The zone in which times are written."""
+        self._said: str | None = None
+        self.say()
+
+    def watch_snapshot(self) -> None:
+        """Draw a newer one."""
+        self._draw()
+
+    def watch_now(self) -> None:
+        """Let ages grow."""
+        self._draw()
+
+    def _draw(self) -> None:
+        if self.snapshot is not None and self.now is not None:
+            self.show(self.snapshot, self.now)
+
+    def show(self, snapshot: Snapshot, now: datetime) -> None:
+        """Draw it; cheap, since it runs for every snapshot and every second."""
+        raise NotImplementedError
+
+    def focus_pane(self) -> None:
+        """Take the focus, or give it to the part that has a use for it."""
+        self.focus()
+
+    def say(self, note: str = "", *, old: bool = False) -> None:
+        """Write a note beside the title.
+
+        Args:
+            note: Any text.
+            old: The figures are out of date: draw them dim. The note says so in words.
+        """
+        title = clean(f"{self.TITLE} · {note}" if note else self.TITLE)
+        if title != self._said:
+            self._said = title
+            self.border_title = Content(title)
+        self.set_class(old, "-old")

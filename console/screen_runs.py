@@ -1,0 +1,70 @@
+"""The commands with a screen: the console itself, and the demo."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from console.app import LongwaitApp
+from console.feed import plan_of
+from console.job.plan import Plan
+from console.opening import Opening
+from console.session import new_script_of, now, open_session, spec_of
+
+if TYPE_CHECKING:
+    from console.config import Settings
+    from console.session import Session
+
+NOT_A_TERMINAL = 2
+
+
+def run_console(settings: Settings, *, read_only: bool) -> int:
+    """Open the console; the host is connected behind the first frame."""
+
+    async def opened() -> Session:
+        if settings.host != "local":
+            # In a thread, so that the screen answers while the SSH library is read from disk.
+            await asyncio.to_thread(importlib.import_module, "remote.ssh")
+        return open_session(settings)
+
+    opening = Opening(opened, plan=plan_of(settings), waiting_for=f"connecting to {settings.host}", clock=now)
+    controlled = not read_only and spec_of(settings.job) is not None
+    app = LongwaitApp(
+        opening,
+        opening if controlled else None,
+        host=settings.host,
+        read_only=read_only,
+        confirm=settings.confirm == "ask",
+        new_script=new_script_of(settings),
+        clock=now,
+    )
+    return _run(app)
+
+
+def run_demo(scenario: str, speed: float) -> int:
+    """Open the console on a demo host that comes up behind the first frame."""
+    from console.demo import HOST, NOTICE, RUNNER, open_demo  # noqa: PLC0415 - only the demo needs it
+    from remote.demo import DemoHost  # noqa: PLC0415
+
+    host = DemoHost(scenario=scenario, speed=speed)
+    opening = Opening(
+        lambda: open_demo(host),
+        plan=Plan(host=HOST),
+        waiting_for="bringing up the demo host",
+        clock=now,
+        close=host.close,
+    )
+    app = LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE)
+    return _run(app)
+
+
+def _run(app: LongwaitApp) -> int:
+    if not sys.stdout.isatty():
+        click.echo("The console needs a terminal; `longwait status` and `longwait watch` do without.", err=True)
+        return NOT_A_TERMINAL
+    app.run()
+    return app.return_code or 0

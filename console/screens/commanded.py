@@ -1,0 +1,93 @@
+"""A screen that is worked by the commands: by key, from the palette, and with a reason when one can't run now."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from textual.binding import BindingType
+from textual.command import DiscoveryHit, Hit, Provider
+from textual.screen import Screen
+
+from console import commands
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from textual import events
+    from textual.command import Hits
+
+
+class CommandedScreen(Screen[None]):
+    """The commands' keys, guards and refusals; what they do is the subclass's."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [*commands.bindings()]
+
+    def __init__(self, keymap: Mapping[str, str]) -> None:
+        """Take the operator's own keys, by command id."""
+        super().__init__()
+        self.keymap = keymap
+        """Command ids to keys; commands that are not named keep their own."""
+        self._by_key = commands.by_key(keymap)
+
+    @property
+    def situation(self) -> commands.Situation:
+        """What the guards look at."""
+        return commands.Situation()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Hide what can't run now from the footer, and keep its key from running it."""
+        command = commands.by_action(action, parameters)
+        return command is None or not command.refusal(self.situation)
+
+    def on_key(self, event: events.Key) -> None:
+        """Say why a command can't run when its key is pressed all the same."""
+        command = self._by_key.get(event.key)
+        if command is not None and (why := command.refusal(self.situation)):
+            event.stop()
+            self.refuse(command, why)
+
+    async def run_command(self, command: commands.OperatorCommand) -> None:
+        """Run a command that was picked by name, or say why it can't run now."""
+        if why := command.refusal(self.situation):
+            self.refuse(command, why)
+        else:
+            await self.run_action(command.action)
+
+    def refuse(self, command: commands.OperatorCommand, why: str) -> None:
+        """Tell the operator why a command does not run."""
+        self.notify(why, title=command.name, severity="warning", markup=False)
+
+
+class OperatorPalette(Provider):
+    """The commands in the palette, then Textual's; one that can't run now shows why in place of its help."""
+
+    async def discover(self) -> Hits:
+        """Give all commands, in their order."""
+        for command in commands.COMMANDS:
+            yield DiscoveryHit(self._named(command), partial(self._run, command), help=self._help(command))
+        for title, words, run, _ in self.app.get_system_commands(self.screen):
+            yield DiscoveryHit(title, run, help=words)
+
+    async def search(self, query: str) -> Hits:
+        """Give the commands whose name matches."""
+        matcher = self.matcher(query)
+        for command in commands.COMMANDS:
+            name = self._named(command)
+            if (score := matcher.match(name)) > 0:
+                yield Hit(score, matcher.highlight(name), partial(self._run, command), help=self._help(command))
+        for title, words, run, _ in self.app.get_system_commands(self.screen):
+            if (score := matcher.match(title)) > 0:
+                yield Hit(score, matcher.highlight(title), run, help=words)
+
+    def _named(self, command: commands.OperatorCommand) -> str:
+        keymap = self.screen.keymap if isinstance(self.screen, CommandedScreen) else {}
+        return f"{command.name} ({commands.key_words(command, keymap)})"
+
+    def _help(self, command: commands.OperatorCommand) -> str:
+        situation = self.screen.situation if isinstance(self.screen, CommandedScreen) else commands.Situation()
+        return command.refusal(situation) or command.help
+
+    async def _run(self, command: commands.OperatorCommand) -> None:
+        if isinstance(self.screen, CommandedScreen):
+            await self.screen.run_command(command)

@@ -1,0 +1,234 @@
+"""The main screen: layout, the worker that follows the feed, and what the commands show."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from textual import on, work
+from textual.containers import Container
+from textual.reactive import var
+from textual.widgets import Footer
+from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
+
+from console import commands
+from console.job.snapshot import Judgement, LinkView, Snapshot, Verdict
+from console.messages import FeedEnded, LinesArrived, NoticeGiven, SnapshotTaken, as_message
+from console.panels.header import HeaderLine
+from console.panels.logs import LogsPanel
+from console.panels.panel import Panel
+from console.panels.progress import ProgressPanel
+from console.panels.server import ServerPanel
+from console.panels.status import StatusPanel
+from console.panels.verdict import VerdictPanel
+from console.screens.acting import ActingScreen
+from console.screens.commanded import OperatorPalette
+from console.screens.layout import LAYOUT
+from remote.errors import RemoteError
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from textual.app import ComposeResult
+
+    from console.control import Controller
+    from console.feed import FactSource
+    from console.job.events import HealthProbe
+    from console.screens.setup import Setup
+
+logger = logging.getLogger(__name__)
+
+TICK_S = 1.0
+"""Seconds between two looks at the clock, so that ages grow while nothing comes in."""
+
+SEVERITIES: dict[str, Literal["information", "warning", "error"]] = {"warning": "warning", "error": "error"}
+"""A notice's severity in Textual's words; all others are information."""
+
+
+def first_snapshot(setup: Setup) -> Snapshot:
+    """Give what is known before anything is: that the host is being reached."""
+    now = setup.clock()
+    verdict = Verdict(Judgement.BLIND, "link_down", f"Connecting to {setup.host}: nothing is known yet.", since=now)
+    return Snapshot(now, verdict, link=LinkView(state="connecting", since=now, host=setup.host))
+
+
+def health_words(probe: HealthProbe) -> tuple[str, str]:
+    """Give a health check as a sentence and its severity."""
+    if probe.ok:
+        return f"health: {probe.status} in {probe.latency_s or 0.0:.2f} s", "info"
+    return f"health failed: {probe.error or f'{probe.path} answered {probe.status}'}", "error"
+
+
+class MainScreen(ActingScreen):
+    """The five panes, fed by one worker."""
+
+    DEFAULT_CSS = LAYOUT
+    COMMANDS: ClassVar[set[Any]] = {OperatorPalette}
+    AUTO_FOCUS = ""
+    ALLOW_IN_MAXIMIZED_VIEW = "Footer, HeaderLine"
+    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (170, "-huge")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
+    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
+
+    snapshot: var[Snapshot | None] = var(None)
+    """All that is known now."""
+
+    now: var[datetime | None] = var(None)
+    """The moment that is drawn, by the console's clock."""
+
+    def __init__(self, feed: FactSource, control: Controller | None, setup: Setup) -> None:
+        """Take where facts come from, what acts, and under which conditions."""
+        super().__init__(control, setup)
+        self._feed = feed
+        self._following: Worker[None] | None = None
+        self.set_reactive(MainScreen.snapshot, first_snapshot(setup))
+        self.set_reactive(MainScreen.now, setup.clock())
+
+    def compose(self) -> ComposeResult:
+        """Lay the panes; what they show is bound to this screen."""
+        zone = self.setup.zone
+        yield HeaderLine(self.setup.host, self.setup.notes, zone).data_bind(MainScreen.now)
+        with Container(id="above"):
+            yield VerdictPanel(zone, id="verdict").data_bind(MainScreen.snapshot, MainScreen.now)
+            yield ProgressPanel(zone, id="progress").data_bind(MainScreen.snapshot, MainScreen.now)
+        with Container(id="middle"):
+            yield ServerPanel(zone, id="server").data_bind(MainScreen.snapshot, MainScreen.now)
+            yield StatusPanel(zone, id="status").data_bind(MainScreen.snapshot, MainScreen.now)
+        yield LogsPanel(zone, id="logs").data_bind(MainScreen.snapshot, MainScreen.now)
+        yield Footer(compact=True, show_command_palette=False)
+
+    def on_mount(self) -> None:
+        """Draw the first frame, then begin to connect."""
+        self.set_interval(TICK_S, self._tick)
+        self.call_after_refresh(self._begin)
+
+    def _begin(self) -> None:
+        self._following = self.follow_feed()
+
+    def _tick(self) -> None:
+        self.now = self.setup.clock()
+
+    async def on_unmount(self) -> None:
+        """Close the feed before the program ends, so that connections are closed in order."""
+        if self._following is None:
+            return
+        if not self._following.is_cancelled:
+            self._following.cancel()
+        with suppress(WorkerCancelled, WorkerFailed):  # how it ended has been told already
+            await self._following.wait()
+
+    @work(exclusive=True, group="feed", exit_on_error=False)
+    async def follow_feed(self) -> None:
+        """Post what the feed tells until it ends or the screen is closed."""
+        facts = self._feed.facts()
+        try:
+            async for fact in facts:
+                self.post_message(as_message(fact))
+                await asyncio.sleep(0)  # a feed with much to tell at once must not keep the screen from being drawn
+            self.post_message(FeedEnded())
+        except RemoteError as error:
+            self.post_message(FeedEnded(str(error)))
+        finally:
+            if isinstance(facts, AsyncGenerator):
+                await facts.aclose()
+
+    @work(exclusive=True, group="ping", exit_on_error=False)
+    async def ping_health(self) -> None:
+        """Ask the server's health and tell the answer."""
+        try:
+            words, severity = health_words(await self._feed.ping())
+        except RemoteError as error:
+            words, severity = f"health failed: {error}", "error"
+        self.post_message(NoticeGiven(words, severity))
+
+    @property
+    def situation(self) -> commands.Situation:
+        """What the guards look at."""
+        link = self.snapshot.link.state if self.snapshot is not None else ""
+        return commands.Situation(self.setup.read_only, self._control is not None, link)
+
+    @on(SnapshotTaken)
+    def _show_snapshot(self, message: SnapshotTaken) -> None:
+        """Draw the newest snapshot, all panes at once."""
+        message.stop()
+        before = self.situation
+        with self.app.batch_update():
+            self.now = self.setup.clock()
+            self.snapshot = message.snapshot
+        if self.situation != before:
+            self.refresh_bindings()
+
+    @on(LinesArrived)
+    def _show_lines(self, message: LinesArrived) -> None:
+        """Give the lines to the logs."""
+        message.stop()
+        self.query_one(LogsPanel).append(message.lines)
+
+    @on(NoticeGiven)
+    def _show_notice(self, message: NoticeGiven) -> None:
+        """Tell the operator once."""
+        message.stop()
+        self.notify(message.text, severity=SEVERITIES.get(message.severity, "information"), markup=False)
+
+    @on(FeedEnded)
+    def _show_end(self, message: FeedEnded) -> None:
+        """Say for good that nothing new will come."""
+        message.stop()
+        self.query_one(HeaderLine).trouble = "nothing new will come"
+        text = message.reason or "The feed has ended: what is shown will not change any more."
+        self.notify(text, severity="error" if message.reason else "warning", markup=False)
+
+    @on(Worker.StateChanged)
+    def _catch_failure(self, event: Worker.StateChanged) -> None:
+        """Show a defect of ours as what it is, instead of a screen that only looks alive."""
+        if event.state is not WorkerState.ERROR:
+            return
+        logger.error("The worker %s failed", event.worker.name, exc_info=event.worker.error)
+        fault = f"A defect of the console ended {event.worker.name} ({event.worker.error!r})."
+        if event.worker is self._following:
+            self.post_message(FeedEnded(f"{fault} Open it again; the job goes on."))
+        else:
+            self.post_message(NoticeGiven(f"{fault} It was not carried through.", "error"))
+
+    def action_ping_health(self) -> None:
+        """Ask the server's health now."""
+        self.ping_health()
+
+    def action_reconnect(self) -> None:
+        """Connect now instead of waiting for the next try."""
+        self._feed.reconnect()
+        self.notify(f"Connecting to {self.setup.host} now.", markup=False)
+
+    def action_focus_pane(self, name: str) -> None:
+        """Focus a pane."""
+        self.query_one(f"#{name}", Panel).focus_pane()
+
+    def action_focus_next_log(self) -> None:
+        """Focus the other log."""
+        self.query_one(LogsPanel).focus_next()
+
+    def action_follow_log(self) -> None:
+        """Go to the newest line of the log and stay there."""
+        self.query_one(LogsPanel).current.follow()
+
+    def action_filter_log(self) -> None:
+        """Let the operator type a filter."""
+        self.query_one(LogsPanel).open_filter()
+
+    def action_zoom_pane(self) -> None:
+        """Fill the screen with the focused pane, or bring all back."""
+        if self.maximized is not None:
+            self.minimize()
+            return
+        near = self.focused.ancestors_with_self if self.focused is not None else []
+        pane = next((node for node in near if isinstance(node, Panel)), self.query_one(LogsPanel))
+        self.maximize(pane, container=False)
+
+    def action_show_help(self) -> None:
+        """Explain keys and figures, those of the focused pane first."""
+        # Reading Markdown takes a tenth of a second to import, for which the first frame need not wait.
+        from console.screens.help import HelpScreen, help_text  # noqa: PLC0415
+
+        self.app.push_screen(HelpScreen(help_text(self.focused, self.keymap, self.situation)))

@@ -1,0 +1,94 @@
+"""One run under watch: the host, the feed and the control that belong together, made from the settings."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from console.control import JobControl
+from console.feed import Feed
+from remote.process import JobSpec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from console.config import JobSettings, Settings
+    from remote.host import Host
+
+
+def now() -> datetime:
+    """The time, UTC: the one clock that the program injects everywhere."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """What belongs to one run.
+
+    Attributes:
+        settings: What it was made from.
+        host: The machine, not yet connected.
+        feed: What comes in.
+        control: What goes out; None when the settings do not say how the job is found or started.
+    """
+
+    settings: Settings
+    host: Host
+    feed: Feed
+    control: JobControl | None
+
+
+def open_session(settings: Settings, *, clock: Callable[[], datetime] = now) -> Session:
+    """Make the parts; nothing is connected or asked yet."""
+    host = host_of(settings)
+    spec = spec_of(settings.job)
+    control = None if spec is None else JobControl(host, spec, grace_s=settings.job.grace_s, clock=clock)
+    feed = Feed(host, settings, look=None if control is None else control.process_fact, clock=clock)
+    return Session(settings, host, feed, control)
+
+
+def host_of(settings: Settings) -> Host:
+    """The host that the settings name."""
+    # The two are imported here: asyncssh takes a third of a second, which `local` need not wait for.
+    if settings.host == "local":
+        from remote.local import LocalHost  # noqa: PLC0415
+
+        return LocalHost()
+    from remote.ssh import SshHost  # noqa: PLC0415
+
+    ssh = settings.ssh
+    return SshHost(
+        settings.host,
+        config_files=None if ssh.config_file is None else (_here(ssh.config_file),),
+        known_hosts=None if ssh.known_hosts is None else (_here(ssh.known_hosts),),
+        identity=None if ssh.identity is None else _here(ssh.identity),
+        connect_timeout_s=ssh.connect_timeout_s,
+        keepalive_s=ssh.keepalive_s,
+    )
+
+
+def _here(path: str) -> str:
+    return str(Path(path).expanduser())
+
+
+def spec_of(job: JobSettings) -> JobSpec | None:
+    """How the job is found and started; None when nothing says how."""
+    if job.command is None and job.match is None and job.script is None:
+        return None
+    return JobSpec(
+        python=job.python,
+        run_dir=job.dir or ".",
+        argv=job.command or (),
+        env=dict(job.env),
+        log=job.log or "",
+        match=job.match or "",
+        script=job.script or "",
+    )
+
+
+def new_script_of(settings: Settings) -> Path | None:
+    """The local script that a restart puts on the host."""
+    path = settings.job.new_script
+    return None if path is None else Path(path).expanduser()

@@ -1,0 +1,170 @@
+"""A feed and a control for tests of the screen: they say what the test tells them to, and remember what was asked."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from console.app import LongwaitApp
+from console.control import ActionPlan, Step, Verb
+from console.feed import Fact, LinesArrived, SnapshotTaken
+from console.job.events import HealthProbe, LogLine
+from console.screens.main import MainScreen
+from tests import samples
+from widgets.confirm import Confirm
+from widgets.log_view import LogView
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from textual.pilot import Pilot
+
+    from console.job.events import Source
+    from console.job.snapshot import Snapshot
+
+
+@dataclass
+class FakeFeed:
+    """Gives the facts that were put into it, until it is closed or told to end."""
+
+    pong: HealthProbe | Exception = field(default_factory=lambda: HealthProbe("/health", True, 200, 1.02, by_hand=True))
+    failure: Exception | None = None
+    begun: Callable[[], None] = lambda: None
+    closed: bool = False
+    reconnects: int = 0
+    pings: int = 0
+    _queue: asyncio.Queue[Fact | None] = field(default_factory=asyncio.Queue)
+
+    def put(self, *facts: Fact | None) -> None:
+        """Have these facts told next; None ends the feed."""
+        for fact in facts:
+            self._queue.put_nowait(fact)
+
+    async def facts(self) -> AsyncIterator[Fact]:
+        """Tell what was put."""
+        self.begun()
+        try:
+            while (fact := await self._queue.get()) is not None:
+                yield fact
+            if self.failure is not None:
+                raise self.failure
+        finally:
+            self.closed = True
+
+    async def ping(self) -> HealthProbe:
+        """Give the answer set, or raise it."""
+        self.pings += 1
+        if isinstance(self.pong, Exception):
+            raise self.pong
+        return self.pong
+
+    def reconnect(self) -> None:
+        """Count it."""
+        self.reconnects += 1
+
+
+@dataclass
+class FakeControl:
+    """Plans at once; carries out step by step, each when the test lets it."""
+
+    refusal: str | None = None
+    failure: Exception | None = None
+    broken: Exception | None = None
+    steps: tuple[Step, ...] = (
+        Step("stop the process group", "running"),
+        Step("stop the process group", "done", "pid 48213 ended", 2.1),
+        Step("start the job", "running"),
+        Step("start the job", "done", "pid 50001", 0.4),
+    )
+    diff: tuple[str, ...] = ()
+    planned: list[tuple[Verb, Path | None]] = field(default_factory=list)
+    carried: list[ActionPlan] = field(default_factory=list)
+    gate: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
+        """Remember what was asked."""
+        self.planned.append((verb, script))
+        if self.failure is not None:
+            raise self.failure
+        title = f"{verb.value.capitalize()} run_inference.py on {samples.HOST}"
+        lines = (
+            "Process group 48213 has run for 3 h 18 min and ends.",
+            "150 requests in flight are lost and made again.",
+        )
+        return ActionPlan(verb, title, lines, refusal=self.refusal, script=script, diff=self.diff)
+
+    async def carry_out(self, plan: ActionPlan) -> AsyncIterator[Step]:
+        """Tell the first step, then the others once the gate is open."""
+        self.carried.append(plan)
+        yield self.steps[0]
+        await self.gate.wait()
+        if self.broken is not None:
+            raise self.broken
+        for step in self.steps[1:]:
+            yield step
+
+
+def make_app(feed: FakeFeed, control: FakeControl | None = None, **settings: object) -> LongwaitApp:
+    """Make the real app over fakes, with a clock that stands still and times in UTC."""
+    fixed: dict[str, object] = {"host": samples.HOST, "clock": lambda: samples.NOW, "zone": UTC}
+    return LongwaitApp(feed, control, **{**fixed, **settings})  # type: ignore[arg-type]
+
+
+async def until(pilot: Pilot[None], condition: Callable[[], bool], what: str = "condition") -> None:
+    """Let the app work until a condition holds; fails after a bounded number of rounds."""
+    for _ in range(500):
+        if condition():
+            return
+        await pilot.pause()
+    message = f"never came: {what}"
+    raise AssertionError(message)
+
+
+async def shown(pilot: Pilot[None], feed: FakeFeed, snapshot: Snapshot) -> None:
+    """Have a snapshot drawn."""
+    feed.put(SnapshotTaken(snapshot))
+    await until(pilot, lambda: getattr(pilot.app.screen_stack[0], "snapshot", None) is snapshot, "the snapshot")
+    await pilot.pause()
+
+
+def lines(source: Source, *texts: str, level: str = "info") -> LinesArrived:
+    """Make a batch of log lines."""
+    return LinesArrived(tuple(LogLine(source, text, samples.NOW, level) for text in texts))
+
+
+def screen_text(app: LongwaitApp) -> str:
+    """Give what is on the screen now, as plain text, a line for each row."""
+    height = app.size.height
+    rows = app.screen._compositor.render_strips()
+    return "\n".join("".join(segment.text for segment in strip) for strip in rows[:height])
+
+
+def notices(app: LongwaitApp) -> list[str]:
+    """Give what the operator was told, oldest first."""
+    return [notice.message for notice in app._notifications]
+
+
+def was_told(app: LongwaitApp, text: str) -> bool:
+    """Tell whether a notice began so."""
+    return any(note.startswith(text) for note in notices(app))
+
+
+def main_screen(app: LongwaitApp) -> MainScreen:
+    """Give the screen below whatever lies over it."""
+    screen = app.screen_stack[0]
+    assert isinstance(screen, MainScreen)
+    return screen
+
+
+def log_of(app: LongwaitApp, source: Source) -> LogView:
+    """Give a log's pane."""
+    return main_screen(app).query_one(f"#log-{source.value}", LogView)
+
+
+async def asked(pilot: Pilot[None]) -> None:
+    """Wait for the question."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, Confirm), "the question")
+    await pilot.pause()

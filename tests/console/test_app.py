@@ -1,0 +1,323 @@
+"""The console over a feed and a control that say what the test tells them to."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING
+
+import pytest
+from textual.command import CommandPalette
+
+from console.feed import Noticed, SnapshotTaken
+from console.job.events import HealthProbe, Source
+from console.messages import LinesArrived as LinesMessage
+from console.messages import SnapshotTaken as SnapshotMessage
+from console.panels.panel import Panel
+from console.screens.main import MainScreen
+from remote.errors import LinkLost
+from tests import samples
+from tests.console.fakes_ui import (
+    FakeControl,
+    FakeFeed,
+    lines,
+    log_of,
+    main_screen,
+    make_app,
+    notices,
+    screen_text,
+    shown,
+    until,
+    was_told,
+)
+from widgets.log_view import LogView
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from textual.strip import Strip
+    from textual.widget import Widget
+
+    from console.app import LongwaitApp
+    from console.job.snapshot import Snapshot
+
+SIZES = [(80, 24), (120, 36), (200, 50)]
+NASTY = "[red]x[/] [/oops] \x1b[2J\x1b]0;t\x07 \u202e \x00 [@click=app.quit]y[/] 漢字"
+
+
+def shows_what_is_vital(app: LongwaitApp, snapshot: Snapshot) -> None:
+    """Check that what the operator came for is on the screen."""
+    text = screen_text(app)
+    assert snapshot.verdict.verdict.value.upper() in text
+    assert "Ends" in text or "Ended" in text
+    for view in snapshot.datasets:
+        assert view.name in text
+    for vital in ("KV", "tok/s", "link", "health", "job", "queued", "server's log", "q Quit"):
+        assert vital in text
+    if snapshot.verdict.action:
+        assert "Do: " in text
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_every_size_shows_verdict_end_and_all_datasets(size: tuple[int, int]) -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=size) as pilot:
+        for sample in samples.ALL.values():
+            snapshot = sample()
+            await shown(pilot, feed, snapshot)
+            shows_what_is_vital(app, snapshot)
+
+
+async def test_the_layout_follows_the_terminal() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        for size in (*SIZES, (80, 24)):
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            shows_what_is_vital(app, samples.healthy())
+            assert sum(view.display for view in app.screen.query(LogView)) == (1 if size[0] == 80 else 2)
+
+
+async def test_the_first_frame_comes_before_the_feed_is_asked() -> None:
+    frames: list[str] = []
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    feed.begun = lambda: frames.append(screen_text(app))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda: bool(frames), "the feed's beginning")
+        assert "Connecting to gpu01" in frames[0]
+
+
+@pytest.mark.parametrize("key", ["q", "ctrl+q"])
+async def test_quitting_closes_the_feed_and_says_that_the_job_goes_on(
+    key: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test() as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await pilot.press(key)
+    assert feed.closed
+    assert "What runs on gpu01 goes on." in capsys.readouterr().err
+
+
+async def test_figures_of_a_lost_link_are_marked_old() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        assert "old" not in screen_text(app)
+        assert not app.screen.query(".-old")
+        await shown(pilot, feed, samples.link_lost())
+        assert screen_text(app).count("as of 03:15, 4 min old") == 3  # the end, the datasets, the server
+        assert {panel.id for panel in app.screen.query(Panel) if panel.has_class("-old")} == {"progress", "server"}
+
+
+async def test_ages_grow_while_nothing_comes_in() -> None:
+    feed = FakeFeed()
+    clock = [samples.NOW]
+    app = make_app(feed, None, clock=lambda: clock[0])
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        clock[0] = samples.NOW.replace(minute=25)
+        main_screen(app)._tick()
+        await pilot.pause()
+        text = screen_text(app)
+        assert "as of 03:19, 6 min old" in text
+        assert "was ok" in text
+        assert "03:25:40" in text
+
+
+async def test_text_from_outside_is_data() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl(), notice=NASTY)
+    calm = samples.healthy()
+    view = replace(calm.datasets[2], name=NASTY)
+    odd = replace(
+        calm,
+        datasets=(view, *calm.datasets[3:]),
+        verdict=replace(calm.verdict, headline=NASTY, evidence=(NASTY,), action=NASTY, cause=NASTY),
+        server=replace(calm.server, engine=NASTY, trouble=NASTY, phase=NASTY),
+        link=replace(calm.link, state="lost", reason=NASTY),
+        health=replace(calm.health, state="failing", error=NASTY),
+        job=replace(calm.job, alive=False, finished=NASTY),
+        eta=replace(calm.eta, at=None, basis=NASTY),
+        logs=tuple(replace(log, state="missing", path=NASTY, reason=NASTY) for log in calm.logs),
+    )
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, odd)
+        feed.put(lines(Source.SERVER, NASTY, NASTY * 1000), lines(Source.JOB, NASTY, level="strange"), Noticed(NASTY))
+        await until(pilot, lambda: log_of(app, Source.JOB).kept == 1, "the lines")
+        for size in SIZES:
+            await pilot.resize_terminal(*size)
+            await pilot.pause()
+            text = screen_text(app)
+            assert not set("\x1b\x00\x07\u202e") & set(text)
+            assert "[red]x[/]" in text
+
+
+async def test_datasets_come_and_go() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    calm = samples.healthy()
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, replace(calm, datasets=()))
+        await shown(pilot, feed, calm)
+        assert "B8_longdocs" in screen_text(app)
+        await shown(pilot, feed, replace(calm, datasets=calm.datasets[:3]))
+        assert "B4_reasoning" not in screen_text(app)
+
+
+def test_a_newer_snapshot_replaces_one_that_waits_and_lines_never_do() -> None:
+    old, new = SnapshotMessage(samples.healthy()), SnapshotMessage(samples.warned())
+    assert new.can_replace(old)
+    assert not new.can_replace(LinesMessage(()))
+    assert not LinesMessage(()).can_replace(LinesMessage(()))
+
+
+ANSWERS: tuple[tuple[HealthProbe | Exception, str], ...] = (
+    (HealthProbe("/health", True, 200, 1.02), "health: 200 in 1.02 s"),
+    (HealthProbe("/health", False, 503, 0.1), "health failed: /health answered 503"),
+    (HealthProbe("/health", False, None, None, "No answer in 25 s."), "health failed: No answer in 25 s."),
+    (LinkLost("The link to gpu01 is down."), "health failed: The link to gpu01 is down."),
+)
+
+
+async def test_h_asks_health_and_tells() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    async with app.run_test() as pilot:
+        for pong, told in ANSWERS:
+            feed.pong = pong
+            await pilot.press("h")
+            await until(pilot, partial(was_told, app, told), told)
+        assert feed.pings == len(ANSWERS)
+
+
+async def test_r_reconnects_only_without_a_link() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test() as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await pilot.press("r")
+        await until(pilot, lambda: bool(notices(app)), "the reason")
+        assert notices(app) == ["The link is up: there is nothing to reconnect."]
+        assert feed.reconnects == 0
+        await shown(pilot, feed, samples.link_lost())
+        await pilot.press("r")
+        await until(pilot, lambda: feed.reconnects == 1, "the reconnection")
+
+
+async def test_keys_can_be_remapped() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl(), keymap={"health": "f5"}, read_only=True)
+    async with app.run_test() as pilot:
+        await pilot.press("h")
+        await pilot.press("f5")
+        await until(pilot, lambda: bool(notices(app)), "the answer")
+        assert feed.pings == 1
+
+
+async def test_the_palette_runs_commands_and_says_why_not() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("ctrl+p")
+        await until(pilot, lambda: isinstance(app.screen, CommandPalette), "the palette")
+        await pilot.press(*"check health")
+        await until(pilot, lambda: "Check health now (h)" in screen_text(app), "the command")
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, MainScreen), "the main screen")
+        await until(pilot, lambda: feed.pings == 1, "the question")
+
+
+async def test_number_keys_focus_panes() -> None:
+    app = make_app(FakeFeed(), None)
+    async with app.run_test(size=(120, 36)) as pilot:
+        for key, pane in (("1", "verdict"), ("2", "progress"), ("3", "server"), ("4", "logs")):
+            await pilot.press(key)
+            await until(pilot, partial(has_focus, app, pane), pane)
+
+
+def has_focus(app: LongwaitApp, pane: str) -> bool:
+    return app.focused is not None and pane in names_around(app.focused)
+
+
+def names_around(widget: Widget) -> set[str | None]:
+    return {node.id for node in widget.ancestors_with_self}
+
+
+async def test_z_fills_the_screen_with_a_pane() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, samples.intervene())
+        await pilot.press("1", "z")
+        await until(pilot, lambda: app.screen.maximized is not None, "the pane")
+        await pilot.pause()
+        assert "so the silence is the server's." in " ".join(screen_text(app).replace("█", "").split())
+        assert "B3_magicoder" not in screen_text(app)
+        await pilot.press("z")
+        await until(pilot, lambda: app.screen.maximized is None, "all panes")
+
+
+@pytest.mark.parametrize(
+    ("failure", "told"),
+    [
+        (None, "The feed has ended: what is shown will not change any more."),
+        (LinkLost("The link is gone for good."), "The link is gone for good."),
+        (ValueError("a defect"), "A defect of the console ended follow_feed (ValueError('a defect')). Open it again;"),
+    ],
+)
+async def test_a_feed_that_ends_is_told_and_stays_told(failure: Exception | None, told: str) -> None:
+    feed = FakeFeed(failure=failure)
+    app = make_app(feed, None)
+    async with app.run_test(size=(120, 36)) as pilot:
+        feed.put(SnapshotTaken(samples.healthy()), None)
+        await until(pilot, lambda: any(note.startswith(told) for note in notices(app)), told)
+        await pilot.pause()
+        assert "nothing new will come" in screen_text(app).splitlines()[0]
+        assert feed.closed
+
+
+async def test_a_notice_of_the_feed_is_shown() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    async with app.run_test() as pilot:
+        feed.put(Noticed("The host's clock is 40 s ahead.", "warning"))
+        await until(pilot, lambda: bool(notices(app)), "the notice")
+        assert [(note.message, note.severity) for note in app._notifications] == [
+            ("The host's clock is 40 s ahead.", "warning")
+        ]
+
+
+def spying(widget: Widget, drawn: set[str]) -> Callable[[int], Strip]:
+    """Give the widget's own drawing, which also tells that it was called."""
+    draw = widget.render_line
+
+    def render_line(y: int) -> Strip:
+        drawn.add(type(widget).__name__)
+        return draw(y)
+
+    return render_line
+
+
+async def test_a_second_without_news_draws_ages_and_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    feed = FakeFeed()
+    clock = [samples.NOW]
+    app = make_app(feed, None, clock=lambda: clock[0])
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        drawn: set[str] = set()
+        for widget in app.screen.query("*"):
+            monkeypatch.setattr(widget, "render_line", spying(widget, drawn))
+        clock[0] += timedelta(seconds=1)
+        main_screen(app)._tick()
+        await until(pilot, lambda: "HeaderLine" in drawn, "the clock")
+        await pilot.pause()
+        assert drawn == {"HeaderLine", "Lamp"}
+        assert app.animation_level == "none"

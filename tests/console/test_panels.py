@@ -1,0 +1,242 @@
+"""The panels' words: pure functions of the snapshot, the present and the zone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
+
+from console.job.events import LogLine, Source
+from console.job.snapshot import (
+    DatasetState,
+    DatasetView,
+    Eta,
+    HealthView,
+    JobView,
+    Judgement,
+    LinkView,
+    LogView,
+    ServerView,
+    Verdict,
+)
+from console.panels import logs, progress, server, status, verdict, words
+from console.screens.help import PANELS
+from tests import samples
+
+if TYPE_CHECKING:
+    from console.panels.panel import Panel
+
+NOW = samples.NOW
+BERLIN = timezone(timedelta(hours=1), "CET")
+
+
+def ago(**parts: float) -> datetime:
+    return NOW - timedelta(**parts)
+
+
+@pytest.mark.parametrize(
+    ("at", "zone", "said"),
+    [
+        (None, UTC, "--"),
+        (NOW, UTC, "03:19"),
+        (NOW, BERLIN, "04:19"),
+        (NOW + timedelta(days=1), UTC, "Wed 03:19"),
+        (NOW + timedelta(days=9), UTC, "5 Mar 03:19"),
+    ],
+)
+def test_a_clock_time_names_the_day_when_it_is_not_today(at: datetime | None, zone: tzinfo, said: str) -> None:
+    assert words.clock(at, NOW, zone) == said
+
+
+def test_only_stale_figures_tell_their_age() -> None:
+    assert not words.as_of(ago(seconds=60), NOW, UTC)
+    assert not words.as_of(None, NOW, UTC)
+    assert words.as_of(ago(minutes=4), NOW, UTC) == "as of 03:15, 4 min old"
+
+
+def test_with_a_lost_link_nothing_is_newer_than_the_loss() -> None:
+    lost = LinkView(state="lost", since=ago(minutes=4))
+    assert words.seen_until(NOW, lost) == ago(minutes=4)
+    assert words.seen_until(ago(minutes=9), lost) == ago(minutes=9)
+    assert words.seen_until(None, lost) is None
+    assert words.seen_until(NOW, replace(lost, state="up")) == NOW
+
+
+def test_the_end_is_a_range_with_the_time_left() -> None:
+    eta = Eta(NOW + timedelta(hours=23), NOW + timedelta(hours=20), NOW + timedelta(hours=30), basis="unused")
+    assert words.ending(eta, NOW, UTC) == "Ends Wed 02:19, 23 h left; 80 % sure: 23:19 to Wed 09:19"
+
+
+def test_an_unknown_end_says_why() -> None:
+    assert (
+        words.ending(Eta(basis="No progress line has come yet."), NOW, UTC) == "Ends --  No progress line has come yet."
+    )
+
+
+def test_a_finished_run_has_ended() -> None:
+    assert words.ending(samples.finished().eta, NOW, UTC) == "Ended 03:13, 6 min ago"
+
+
+@given(st.integers(0, 200), st.lists(st.text(max_size=30), max_size=6))
+def test_what_is_put_side_by_side_fits_but_for_the_first(width: int, parts: list[str]) -> None:
+    said = words.fitting(width, *parts)
+    first = next((part for part in parts if part), "")
+    assert said.startswith(first)
+    assert said == first or cell_len(said) <= width
+
+
+def test_figures_unknown_are_dashes_and_never_zero() -> None:
+    bare = progress.figures(DatasetView("x"), NOW, UTC, errors=True)
+    assert bare == ("--/--", "ends --", "-- err", "-- tok", "-- tok/req", "--")
+    assert server.requests(ServerView(), None, 80) == "-- running · -- queued · -- retracted"
+    assert server.throughput(ServerView()) == "--"
+
+
+def test_tokens_name_a_common_scale_once() -> None:
+    assert progress.made(6_904_000, 10_000_000) == "6.9/10.0 M tok"
+    assert progress.made(1_012, 10_000_000) == "1.0 k/10.0 M tok"
+    assert progress.made(None, 10_000_000) == "--/10.0 M tok"
+    assert progress.made(950, None) == "950 tok"
+
+
+@given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8)), min_size=1, max_size=6))
+def test_columns_line_up(rows: list[tuple[str, str]]) -> None:
+    padded = progress.columns([tuple(row) for row in rows])
+    for place in range(2):
+        assert len({cell_len(row[place]) for row in padded}) == 1
+
+
+@given(st.integers(0, 20_000), st.integers(0, 20_000), st.integers(1, 10_000))
+def test_the_part_done_before_is_never_more_than_what_is_done(done: int, earlier: int, total: int) -> None:
+    view = DatasetView("x", done=done, done_before=earlier, total=total, in_flight=done)
+    assert 0 <= progress.before(view) <= (view.share or 0.0) <= 1
+    assert 0 <= progress.flight(view) <= 1
+
+
+def test_every_state_has_sign_and_tone() -> None:
+    assert set(progress.SIGNS) == set(progress.TONES) == set(DatasetState)
+    assert set(verdict.TONES) == set(Judgement)
+
+
+def test_the_summary_counts_the_run() -> None:
+    assert progress.summary(samples.warned().datasets) == "2 of 8 ended · 26.9 M of 80.0 M tok · 41 errors"
+    assert progress.summary(samples.connecting().datasets) == "0 of 8 ended · -- of 80.0 M tok · -- errors"
+    assert progress.summary(()) == "none known yet"
+
+
+def test_what_to_do_stays_in_sight() -> None:
+    now = samples.intervene()
+    assert verdict.foot(now.verdict, NOW, UTC).startswith("Do: Restart the server")
+    assert verdict.foot(Verdict(Judgement.WAIT, "kv_limited", "x"), NOW, UTC) == "kv limited"
+
+
+@pytest.mark.parametrize(
+    ("view", "state", "word", "detail"),
+    [
+        (LinkView(state="up", since=ago(hours=1), latency_s=0.038), "ok", "up", "38 ms · 1 h"),
+        (LinkView(state="connecting", attempt=3), "busy", "connecting", "try 3"),
+        (samples.link_lost().link, "bad", "lost", "next try in 18 s · 4 min ago · The host has not answered for 12 s."),
+        (LinkView(state="refused", reason="Key refused."), "bad", "refused", "Key refused."),
+    ],
+)
+def test_the_link_in_words(view: LinkView, state: str, word: str, detail: str) -> None:
+    assert status.link(view, NOW) == (state, word, detail)
+
+
+@pytest.mark.parametrize(
+    ("view", "state", "word", "detail"),
+    [
+        (HealthView(), "unknown", "--", "not asked yet"),
+        (HealthView(state="asking"), "busy", "asking", ""),
+        (HealthView("ok", status=200, latency_s=1.04, checked_at=ago(seconds=12)), "ok", "ok", "1.0 s · 12 s ago"),
+        (
+            HealthView("ok", status=200, latency_s=1.0, checked_at=ago(minutes=4)),
+            "unknown",
+            "was ok",
+            "1.0 s · 4 min ago",
+        ),
+        (HealthView("failing", status=503, checked_at=ago(seconds=9)), "bad", "failing", "answered 503 · 9 s ago"),
+    ],
+)
+def test_health_in_words(view: HealthView, state: str, word: str, detail: str) -> None:
+    assert status.health(view, NOW) == (state, word, detail)
+
+
+@pytest.mark.parametrize(
+    ("view", "state", "word"),
+    [
+        (JobView(), "unknown", "--"),
+        (JobView(pid=7, alive=True, started_at=ago(hours=2), checked_at=ago(seconds=8)), "ok", "up"),
+        (JobView(pid=7, alive=True, checked_at=ago(minutes=4)), "unknown", "was up"),
+        (JobView(alive=False, finished="done"), "ok", "ended"),
+        (JobView(alive=False, finished="stopped"), "warn", "ended"),
+        (JobView(alive=False), "bad", "gone"),
+    ],
+)
+def test_the_job_in_words(view: JobView, state: str, word: str) -> None:
+    assert status.job(view, NOW)[:2] == (state, word)
+
+
+def test_ranks_are_written_out_when_there_are_several() -> None:
+    one = ServerView(usage_by_rank=(("", 0.82),))
+    many = ServerView(usage_by_rank=tuple((f"DP{rank}", 0.5) for rank in range(10)))
+    assert not server.ranks(one)
+    assert server.ranks(many) == "KV by rank " + " ".join(["0.50"] * 8) + " and 2 more"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("[2026-02-24 03:19:40] Decode batch", "Decode batch"),
+        ("[2026-02-24 03:19:40 DP1 TP0] Decode batch", "DP1 TP0 Decode batch"),
+        ("INFO 02-24 03:19:40 [loggers.py:1] Engine", "INFO [loggers.py:1] Engine"),
+        ("50/9998 (0 err)", "50/9998 (0 err)"),
+    ],
+)
+def test_a_pane_writes_its_own_time_in_place_of_the_line_s(text: str, shown: str) -> None:
+    line = logs.as_text(LogLine(Source.SERVER, text, NOW), BERLIN)
+    assert (line.stamp, line.text) == ("04:19:40", shown)
+
+
+@given(st.text(max_size=200), st.text(max_size=10))
+def test_any_line_becomes_a_text(text: str, level: str) -> None:
+    assert logs.as_text(LogLine(Source.JOB, text, NOW, level), UTC).level in logs.LEVELS
+
+
+@given(st.text(max_size=20))
+def test_any_filter_is_a_pattern(typed: str) -> None:
+    pattern = logs.as_pattern(typed)
+    assert (pattern is None) == (not typed)
+
+
+def test_a_broken_expression_is_taken_as_it_stands() -> None:
+    pattern = logs.as_pattern("(0 ERR")
+    assert pattern is not None
+    assert pattern.search("50/9998 (0 err)")
+
+
+@pytest.mark.parametrize(
+    ("log", "note"),
+    [
+        (None, "no line yet"),
+        (LogView("job", "following", updated_at=NOW), ""),
+        (LogView("job", "missing", path="/srv/run.log"), "missing · /srv/run.log"),
+        (
+            LogView("job", "following", updated_at=ago(minutes=2), lost_bytes=1200),
+            "newest line 2 min old · 1,200 bytes lost",
+        ),
+        (LogView("job", "following", understood=0.2, updated_at=NOW), "80% not understood"),
+    ],
+)
+def test_a_log_says_how_it_is_seen(log: LogView | None, note: str) -> None:
+    assert logs.state_note(log, NOW) == note
+
+
+@pytest.mark.parametrize("panel", PANELS)
+def test_each_panel_explains_itself(panel: type[Panel]) -> None:
+    assert panel.HELP.startswith(f"### {panel.TITLE}")
