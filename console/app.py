@@ -49,6 +49,7 @@ class LongwaitApp(App[None]):
         new_script: Path | None = None,
         clock: Callable[[], datetime] = utc_now,
         notice: str = "",
+        farewell: str = "",
         zone: tzinfo | None = None,
         keymap: Mapping[str, str] | None = None,
     ) -> None:
@@ -63,6 +64,7 @@ class LongwaitApp(App[None]):
             new_script: Local script that a restart puts in place; None keeps the host's.
             clock: Gives the present, aware.
             notice: A sentence that the top line keeps in sight: "demo: the server is simulated".
+            farewell: What is printed when the console is closed; empty says that what runs on the host goes on.
             zone: The operator's zone; None is this machine's.
             keymap: Command ids to keys, several separated by commas.
         """
@@ -73,7 +75,7 @@ class LongwaitApp(App[None]):
         self._main = MainScreen(
             feed,
             control,
-            Setup(host, clock, zone, read_only, confirm, new_script, notice, keys),
+            Setup(host, clock, zone, read_only, confirm, new_script, notice, farewell, keys),
         )
 
     def get_default_screen(self) -> Screen[None]:

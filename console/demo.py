@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from remote.demo import DemoInfo
 
 NOTICE = "demo: the server is simulated; SSH, job, files and control are real"
+FAREWELL = "The demo is over: its host, server and job were ended, and its folder was removed."
 HOST = "longwait-demo"
 RUNNER = Path(remote.payload.__file__).parent / "run_inference.py"
 """The runner that ships with longwait: what a restart puts on the demo host."""

@@ -72,7 +72,8 @@ class Feed:
         self._server = ServerProbe(host, settings.server)
         self._plan = plan_of(settings)
         self._tracker = Tracker(self._plan)
-        self._link_fact = LinkFact("connecting")
+        self._link_fact = LinkFact("connecting", f"connecting to {host.name}")
+        self._tracker.note(self._link_fact, clock())
         self._clock_known = asyncio.Event()
         self._followers = self._make_followers()
         self._asked = {name: asyncio.Event() for name in ("health", "metrics", "process")}

@@ -47,7 +47,7 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
 
 def run_demo(scenario: str, speed: float) -> int:
     """Open the console on a demo host that comes up behind the first frame."""
-    from console.demo import HOST, NOTICE, RUNNER, open_demo  # noqa: PLC0415 - only the demo needs it
+    from console.demo import FAREWELL, HOST, NOTICE, RUNNER, open_demo  # noqa: PLC0415 - only the demo needs it
     from remote.demo import DemoHost  # noqa: PLC0415
 
     host = DemoHost(scenario=scenario, speed=speed)
@@ -58,7 +58,7 @@ def run_demo(scenario: str, speed: float) -> int:
         clock=now,
         close=host.close,
     )
-    app = LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE)
+    app = LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE, farewell=FAREWELL)
     return _run(app)
 
 

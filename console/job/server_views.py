@@ -11,15 +11,17 @@ from console.job.snapshot import ServerView
 if TYPE_CHECKING:
     from console.job.host_events import ServerMetrics
     from console.job.rank_report import RankReport
+    from console.job.series import Series
     from console.job.server_state import ServerState
     from console.job.source_clock import SourceClock
 
 _LOG_QUIET = timedelta(seconds=60)
 """A metrics page this much newer than the log's newest report counts in its place: an idle server logs nothing."""
 
-_HISTORY_S = 1_800.0
+_SPANS_S = (300.0, 900.0, 1_800.0)
 _CELLS = 60
-"""Half an hour in cells of 30 s: a cell then holds several reports even of slow steps."""
+"""Half an hour in cells of 30 s, each of several reports even of slow steps; less while less has been seen, so that the
+first minutes are a line too."""
 
 _USUAL_WINDOW = timedelta(hours=2)
 _USUAL_BEFORE = timedelta(minutes=2)
@@ -58,10 +60,17 @@ def server_view(state: ServerState, clock: SourceClock, now: datetime) -> Server
             (name, report.load.token_usage) for name, report in ranks if report.load.token_usage is not None
         ),
         capacity_tokens=state.capacity.max_total_tokens * max(1, len(ranks)) if state.capacity else None,
-        throughput_history=state.throughput.resampled(now - clock.offset, _HISTORY_S, _CELLS),
+        throughput_history=_history(state.throughput, now - clock.offset),
         updated_at=state.metrics.at if page else state.reported_at,
         trouble=state.trouble.message if state.trouble else "",
     )
+
+
+def _history(throughput: Series, until: datetime) -> tuple[float | None, ...]:
+    seen = throughput.points()
+    age_s = until.timestamp() - seen[0].time_s if seen else 0.0
+    span_s = next((span for span in _SPANS_S if age_s <= span), _SPANS_S[-1])
+    return throughput.resampled(until, span_s, _CELLS)
 
 
 def _page_in_place(state: ServerState) -> ServerMetrics | None:

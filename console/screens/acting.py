@@ -64,7 +64,7 @@ class ActingScreen(CommandedScreen):
 
     def _leave(self, sure: bool | None) -> None:
         if sure:
-            self.app.exit(message=Text(f"The console is closed. What runs on {self.setup.host} goes on."))
+            self.app.exit(message=Text(self.setup.last_words))
 
     @work(group="act", exit_on_error=False)
     async def act_on_job(self, verb: Verb, control: Controller) -> None:

@@ -23,6 +23,7 @@ class Setup:
         confirm: Ask before an act.
         new_script: Local script that a restart puts in place; None keeps the host's.
         notice: A sentence to keep in sight; may be empty.
+        farewell: What is printed when the console is closed; empty says that what runs on the host goes on.
         keymap: Command ids to keys, several separated by commas.
     """
 
@@ -33,7 +34,13 @@ class Setup:
     confirm: bool = True
     new_script: Path | None = None
     notice: str = ""
+    farewell: str = ""
     keymap: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def last_words(self) -> str:
+        """What is printed when the console is closed."""
+        return self.farewell or f"The console is closed. What runs on {self.host} goes on."
 
     @property
     def notes(self) -> tuple[str, ...]:

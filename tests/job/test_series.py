@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console.job.id_set import IdSet
 from console.job.series import Series, median_of, spread_of
+from console.job.server_state import ServerState
+from console.job.server_views import server_view
+from console.job.source_clock import SourceClock
 
 T0 = datetime(2026, 2, 24, tzinfo=UTC)
 
@@ -87,3 +92,14 @@ def test_an_id_counts_once(names: list[str]) -> None:
     assert len(ids) == len(set(names))
     assert all(name in ids for name in names)
     assert ("no such" * 3) not in ids
+
+
+@pytest.mark.parametrize(("seen_s", "cells"), [(60, 12), (290, 58), (850, 56), (3_600, 60)])
+def test_the_servers_history_spans_what_was_seen(seen_s: int, cells: int) -> None:
+    state = ServerState()
+    for second in range(0, seen_s + 1, 5):
+        state = replace(state, throughput=state.throughput.add(T0 + timedelta(seconds=second), 846.0, 50))
+    history = server_view(state, SourceClock(), T0 + timedelta(seconds=seen_s)).throughput_history
+    assert len(history) == 60
+    assert sum(value is not None for value in history) == pytest.approx(cells, abs=1)
+    assert history[-1] is not None
