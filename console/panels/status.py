@@ -55,7 +55,7 @@ def job(view: JobView, now: datetime) -> Shown:
     asked = words.old(view.checked_at, now)
     if view.alive:
         age = units.duration((now - view.started_at).total_seconds()) if view.started_at else ""
-        found = "found, not started here" if view.adopted else ""
+        found = "by hand" if view.adopted else ""
         detail = words.joined(f"pid {view.pid}", age, asked, found)
         return ("unknown", "was up", detail) if asked else ("ok", "up", detail)
     if view.finished:
