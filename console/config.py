@@ -5,10 +5,14 @@ Each field's docstring gives its unit. ``config.example.yaml`` shows all of them
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+PATTERN_GROUPS = frozenset({"dataset", "done", "total", "errors", "tokens", "mean", "eta_s"})
+"""Named groups that a pattern may have."""
 
 Text = Annotated[str, Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
@@ -36,17 +40,50 @@ class SshSettings(_Model):
     """Seconds between keepalives; three unanswered ones mean that the link is lost."""
 
 
+class PatternSettings(_Model):
+    """A line of the job's log that says how far it is, in the user's own words."""
+
+    name: Text
+    """What it is called in reports."""
+    regex: Text
+    """A regular expression, searched in each line without its stamp. Named groups, of which `done` must be there:
+    dataset, done, total, errors, tokens, mean, eta_s."""
+    sample: Text | None = None
+    """A line that it must find; checked when the config is read."""
+
+    @model_validator(mode="after")
+    def _fits_its_sample(self) -> PatternSettings:
+        try:
+            pattern = re.compile(self.regex)
+        except re.error as error:
+            raise ValueError(f"regex is no regular expression: {error}") from error
+        unknown = sorted(set(pattern.groupindex) - PATTERN_GROUPS)
+        if unknown:
+            raise ValueError(
+                f"regex has unknown groups {', '.join(unknown)}; known: {', '.join(sorted(PATTERN_GROUPS))}"
+            )
+        if "done" not in pattern.groupindex:
+            raise ValueError("regex has no group named done: (?P<done>...)")
+        if self.sample is not None and pattern.search(self.sample) is None:
+            raise ValueError("regex does not find its own sample")
+        return self
+
+
 class ServerSettings(_Model):
     """The inference server, as seen from the host itself."""
 
     url: Text = "http://127.0.0.1:30000"
     """Its address on the host; reached through the SSH connection."""
-    log: Text | None = None
-    """Path of its log on the host."""
+    log: Text | Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """Path of its log on the host; a list where each node or rank writes its own."""
+    log_command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """A command on the host that prints and follows the log, in place of a file: journalctl, docker or kubectl logs."""
     engine: Literal["auto", "sglang", "vllm"] = "auto"
     """What writes the log; ``auto`` finds out."""
     log_last_mib: Annotated[float, Field(gt=0, le=1024)] = 8.0
-    """MiB of the log's end that are read at the start."""
+    """MiB of the log's end that are read at the start; the rest is filled in behind."""
+    fill_mib_s: Annotated[float, Field(gt=0, le=1024)] = 8.0
+    """MiB a second at most at which the older part of a log is read."""
     health_path: Text = "/health"
     """What is asked to see whether it is well."""
     health_every_s: Annotated[float, Field(ge=5, le=86_400)] = 60.0
@@ -59,6 +96,11 @@ class ServerSettings(_Model):
     """Seconds between metrics pages."""
     api_key_env: Text | None = None
     """Name of the environment variable, here, that holds the server's API key; the key itself is never in a file."""
+
+    @property
+    def log_paths(self) -> tuple[str, ...]:
+        """Its log files, none, one or several."""
+        return () if self.log is None else (self.log,) if isinstance(self.log, str) else self.log
 
     @field_validator("url")
     @classmethod
@@ -80,6 +122,10 @@ class JobSettings(_Model):
 
     log: Text | None = None
     """Path of its log on the host."""
+    log_command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    """A command on the host that prints the log and follows it, in place of a file."""
+    patterns: tuple[PatternSettings, ...] = ()
+    """Progress lines of a job that longwait does not know."""
     progress: Text | None = None
     """Path of its progress.jsonl on the host; optional."""
     dir: Text | None = None
@@ -130,6 +176,8 @@ class Settings(_Model):
     """In the order of the run; those that are not named here appear when the job names them."""
     timezone: Text | None = None
     """Zone of the times in the logs, such as Europe/Berlin; left out, the host is asked."""
+    history: bool = True
+    """Keep what was seen in a file on this machine, so that a restarted console goes on where it stopped."""
     read_only: bool = False
     """Remove start, stop and restart."""
     confirm: Literal["ask", "none"] = "ask"
@@ -156,6 +204,9 @@ class Settings(_Model):
 
     @model_validator(mode="after")
     def _has_a_log(self) -> Settings:
-        if self.server.log is None and self.job.log is None:
+        for name, part in (("server", self.server), ("job", self.job)):
+            if part.log is not None and part.log_command is not None:
+                raise ValueError(f"{name}.log and {name}.log_command are both set; give one of them")
+        if not any((self.server.log, self.server.log_command, self.job.log, self.job.log_command)):
             raise ValueError("neither server.log nor job.log is set: give at least one log to follow")
         return self

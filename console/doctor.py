@@ -85,7 +85,7 @@ def _of_proof(proof: Proof) -> Check:
 
 
 async def _logs(host: Host, settings: Settings) -> list[Check]:
-    logs = ((Source.SERVER, settings.server.log), (Source.JOB, settings.job.log))
+    logs = (*((Source.SERVER, path) for path in settings.server.log_paths), (Source.JOB, settings.job.log))
     return [await _understood(host, source, path) for source, path in logs if path is not None]
 
 

@@ -67,7 +67,7 @@ async def check_files(host: Host, settings: Settings) -> list[Check]:
     """Each path that the config names."""
     job = settings.job
     wanted = (
-        ("server.log", settings.server.log, "file", "fail"),
+        *(("server.log", path, "file", "fail") for path in settings.server.log_paths),
         ("job.log", job.log, "file", "fail"),
         ("job.progress", job.progress, "file", "warn"),
         ("job.dir", job.dir, "folder", "fail"),

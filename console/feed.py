@@ -163,11 +163,8 @@ class Feed:
 
     def _make_followers(self) -> tuple[SourceFollower, ...]:
         server, job = self._settings.server, self._settings.job
-        wanted = (
-            (Source.JOB, job.log, JOB_LOG_BYTES),
-            (Source.PROGRESS, job.progress, JOB_LOG_BYTES),
-            (Source.SERVER, server.log, int(server.log_last_mib * MIB)),
-        )
+        wanted = [(Source.JOB, job.log, JOB_LOG_BYTES), (Source.PROGRESS, job.progress, JOB_LOG_BYTES)]
+        wanted += [(Source.SERVER, path, int(server.log_last_mib * MIB)) for path in server.log_paths]
         return tuple(
             SourceFollower(
                 source,

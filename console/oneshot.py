@@ -148,8 +148,8 @@ async def _ping(settings: Settings, *, as_json: bool) -> int:
 def run_logs(settings: Settings, which: str, pattern: re.Pattern[str] | None, *, follow: bool) -> int:
     """Print a log, cleaned."""
     source = Source(which)
-    log = settings.server.log if source is Source.SERVER else settings.job.log
-    if log is None:
+    part = settings.server if source is Source.SERVER else settings.job
+    if part.log is None and part.log_command is None:
         click.echo(f"The config names no log of the {which}; set {which}.log.", err=True)
         return 2
     return run(_logs(settings, source, pattern, follow=follow))
