@@ -77,7 +77,8 @@ async def test_leaving_a_stream_ends_the_command(host: SshHost, sshd: Sshd) -> N
         async for chunk in chunks:
             assert chunk == b"up\n"
             break
-        assert _running(sshd, "986")
+        # The shell says "up" before it becomes the sleep.
+        await until(lambda: bool(_running(sshd, "986")))
     await until(lambda: not _running(sshd, "986"))
 
 
