@@ -30,12 +30,14 @@ class Terminal:
         master: The terminal's other end.
         began: When it was started, ``time.perf_counter``.
         printed: Everything that it printed so far.
+        status: Its exit status, once it has ended; negative for a signal.
     """
 
     pid: int
     master: int
     began: float
     printed: bytearray
+    status: int | None = None
 
     def read_until(self, needle: bytes, timeout_s: float) -> float:
         """Seconds from the start until ``needle`` was printed.
@@ -64,6 +66,16 @@ class Terminal:
         except OSError:
             return False  # Linux says EIO when the other end is closed
         return True
+
+    def wait_end(self, patience_s: float) -> bool:
+        """Whether it ends in time; its output is drained meanwhile, or it could not."""
+        deadline = time.perf_counter() + patience_s
+        while self.status is None and time.perf_counter() < deadline:
+            self.read_for(0.05)
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.status = os.waitstatus_to_exitcode(status)
+        return self.status is not None
 
     def type(self, keys: str) -> None:
         """Press keys."""
@@ -98,12 +110,9 @@ def terminal(argv: Sequence[str], size: tuple[int, int], env: Mapping[str, str] 
 
 
 def _end(program: Terminal) -> None:
-    """TERM, and KILL when that is not enough within 10 s; its output is drained meanwhile, or it could not end."""
-    for word, patience_s in ((signal.SIGTERM, 10.0), (signal.SIGKILL, 10.0)):
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(program.pid, word)
-        deadline = time.perf_counter() + patience_s
-        while time.perf_counter() < deadline:
-            program.read_for(0.05)
-            if os.waitpid(program.pid, os.WNOHANG)[0] == program.pid:
-                return
+    """TERM, and KILL when that is not enough within 10 s."""
+    for word in (signal.SIGTERM, signal.SIGKILL):
+        if program.status is None:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(program.pid, word)
+            program.wait_end(10.0)

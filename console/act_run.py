@@ -7,7 +7,7 @@ import shlex
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
 
-from console.act_words import processes, who
+from console.act_words import processes, sentence, who
 from console.acts import Step, Verb
 from console.job.lines import clean
 from console.job.units import duration
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from remote.launchers.base import Launcher
     from remote.process import FoundProcess, StopStep
 
+
+STOP_STEP = "stop the process group"
+"""The step in which the host is asked to stop the job."""
 
 AGAIN = "Look again when the link is back."
 """What to do when it is not known what the host has done."""
@@ -84,7 +87,7 @@ class Act:
         verb = self._plan.verb
         stages = [_Stage("check that nothing has changed", self._prove, _nothing_done, _nothing_done)]
         if verb is not Verb.START:
-            stages.append(_Stage("stop the process group", self._stop, self._after_failed_stop, self._after_lost_stop))
+            stages.append(_Stage(STOP_STEP, self._stop, self._after_failed_stop, self._after_lost_stop))
         if verb is not Verb.STOP:
             if self._plan.new_script is not None:
                 stages.append(_Stage("put the script in place", self._place, self._after_failed_put, _after_lost_put))
@@ -105,7 +108,7 @@ class Act:
             # A time-out leaves as much unknown as a lost link: the host may have done it.
             unknown = isinstance(error, RemoteError) and error.retryable
             state = stage.if_lost() if unknown else stage.if_failed()
-            yield Step(stage.name, "failed", clean(f"{error} {state}".strip()), self._since(began))
+            yield Step(stage.name, "failed", clean(f"{sentence(str(error))} {state}".strip()), self._since(began))
         else:
             yield Step(stage.name, "done", detail, self._since(began))
 
@@ -170,10 +173,18 @@ class Act:
         else:
             yield f"process {self.started.pid} runs; its script is {(wanted or '')[:8]}, as meant"
 
+    @property
+    def _has_script(self) -> bool:
+        """Whether the config names a script; without one there is nothing to say of it."""
+        return bool(self._launcher.spec.script)
+
     # What state the host is in when a stage has failed, and what to do.
 
     def _after_failed_stop(self) -> str:
-        return "Nothing else was done: the script on the host is as it was, and no job was started."
+        if self._plan.verb is Verb.STOP:
+            return "Nothing else was done."
+        script = "the script on the host is as it was, and " if self._has_script else ""
+        return f"Nothing else was done: {script}no job was started."
 
     def _after_lost_stop(self) -> str:
         if not self._asked:
@@ -189,6 +200,8 @@ class Act:
         return f"{job}{self._way_back()}"
 
     def _way_back(self) -> str:
+        if not self._has_script:
+            return ""
         if self._put is None or self._put.kept is None:
             return "The script on the host is as it was." if self._put is None else "The new script is in place."
         undo = shlex.join(["cp", "-p", "--", self._put.kept, self._put.path])

@@ -29,6 +29,14 @@ def processes(number: int) -> str:
     return f"{number} process" if number == 1 else f"{number} processes"
 
 
+def sentence(text: str) -> str:
+    """Text with one end: a full stop is added where there is none, and a doubled one is taken away."""
+    text = text.strip()
+    if text.endswith(("...", "?", "!", ":")):
+        return text
+    return f"{text.rstrip('.')}." if text else ""
+
+
 def who(process: FoundProcess) -> str:
     """A process in a phrase: ``process 4711, running for 3 h 12 min``."""
     return f"process {process.pid}, running for {duration(process.age_s)}"

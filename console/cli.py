@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import re
 import sys
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -33,6 +34,19 @@ No config was found. Looked for: {looked}
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What stood before the command.
+
+    Attributes:
+        config: The config file; None to look for one.
+        read_only: Nothing on the host may be changed.
+    """
+
+    config: Path | None
+    read_only: bool
+
+
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="longwait")
 @click.option("--config", "config", type=click.Path(path_type=Path), help="The config file (YAML).")
@@ -43,12 +57,12 @@ def cli(context: click.Context, config: Path | None, *, read_only: bool) -> None
 
     Without a command, opens the console for the config found: --config, ./longwait.yaml, then the user's config folder.
     """
-    context.obj = config
+    context.obj = Given(config, read_only)
     if context.invoked_subcommand is None:
         settings = _settings(context)
         from console.screen_runs import run_console  # noqa: PLC0415
 
-        sys.exit(run_console(settings, read_only=read_only or settings.read_only))
+        sys.exit(run_console(settings, read_only=settings.read_only))
 
 
 @cli.command()
@@ -175,7 +189,7 @@ def _act(context: click.Context, verb: str, script: Path | None, how: dict[str, 
 
     settings = _settings(context)
     if settings.read_only and not how["dry_run"]:
-        _fail("The config says read_only: true; nothing was done. Remove it to act.", USAGE)
+        _fail("This is read-only (read_only in the config, or --read-only); nothing was done.", USAGE)
     sys.exit(run_act(settings, verb, script, dry_run=how["dry_run"], yes=how["yes"] or settings.confirm == "none"))
 
 
@@ -183,12 +197,13 @@ def _settings(context: click.Context) -> Settings:
     """The settings of the config found; ends the program with a report when they can't be had."""
     from console.config_file import ConfigError, load  # noqa: PLC0415
 
-    given: Path | None = context.find_root().obj
-    path = given or _found()
+    given: Given = context.find_root().obj
+    path = given.config or _found()
     if path is None:
         _fail(NO_CONFIG.format(looked=", ".join(str(place) for place in _places())), USAGE)
     try:
-        return load(path)
+        settings = load(path)
+        return settings.model_copy(update={"read_only": True}) if given.read_only else settings
     except ConfigError as error:
         _fail(error.report(), USAGE)
 

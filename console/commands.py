@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from textual.binding import Binding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+
+    from textual.binding import ActiveBinding
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class OperatorCommand:
         acts: It changes something on the host.
         asks: It asks before it does anything.
         shown: It stands in the footer.
+        beside_logs: It stands in the footer while a log has the focus.
     """
 
     id: str
@@ -53,6 +56,7 @@ class OperatorCommand:
     acts: bool = False
     asks: bool = False
     shown: bool = True
+    beside_logs: bool = False
 
     def refusal(self, situation: Situation) -> str:
         """Say why it can't run now; empty when it can."""
@@ -138,7 +142,113 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         "/",
         "filter_log",
         "Filter",
-        "Shows only lines that match a pattern (a regular expression); an empty one shows all.",
+        "Shows only lines that match a regular expression (with ! before it: that don't); an empty one shows all.",
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "search",
+        "Search the log",
+        "s",
+        "search_log",
+        "Search",
+        "Marks what matches a pattern and counts it, with all lines shown; ! before it means lines without it.",
+        shown=False,
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "next-match",
+        "Go to the next match",
+        "n",
+        "go_to_match('next')",
+        "Next",
+        "Goes to the next line that the search, or else the filter, has found.",
+        shown=False,
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "former-match",
+        "Go to the former match",
+        "N",
+        "go_to_match('former')",
+        "Former",
+        "Goes to the line found before this one.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "next-error",
+        "Go to the next error",
+        "e",
+        "go_to_error('next')",
+        "Error",
+        "Goes to the next error line of the log.",
+        shown=False,
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "former-error",
+        "Go to the former error",
+        "E",
+        "go_to_error('former')",
+        "Former error",
+        "Goes to the error line before this one.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "rank",
+        "Show one rank's lines",
+        "d",
+        "turn_rank",
+        "Rank",
+        "Shows the lines of one rank after the other (DP0, DP1), then all again.",
+        shown=False,
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "kind",
+        "Show one kind of lines",
+        "t",
+        "turn_kind",
+        "Kind",
+        "Shows figures only, then warnings and errors, then all lines again.",
+        shown=False,
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "copy",
+        "Copy the line",
+        "y",
+        "copy_line",
+        "Copy",
+        "Copies the line that the log is at: to the clipboard by OSC 52, and into a file.",
+        shown=False,
+        beside_logs=True,
+    ),
+    OperatorCommand(
+        "copy-block",
+        "Copy the block",
+        "Y",
+        "copy_block",
+        "Copy block",
+        "Copies the marked lines, or those in sight when none are marked.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "wrap",
+        "Break long lines",
+        "w",
+        "turn_wrap",
+        "Wrap",
+        "Breaks long log lines into rows, or cuts them again.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "shapes",
+        "Show what is not understood",
+        "u",
+        "show_shapes",
+        "Unread",
+        "Lists the log lines that longwait can't read, with numbers masked, counted.",
+        shown=False,
     ),
     OperatorCommand(
         "follow",
@@ -181,10 +291,22 @@ COMMANDS: tuple[OperatorCommand, ...] = (
     ),
     OperatorCommand("log-pane", "Go to the logs", "4", "focus_pane('logs')", "Logs", "Focuses the log.", shown=False),
     OperatorCommand(
-        "help", "Help", "?", "show_help", "Help", "Explains the keys and every figure, those of the focused pane first."
+        "help",
+        "Help",
+        "?",
+        "show_help",
+        "Help",
+        "Explains the keys and every figure, those of the focused pane first.",
+        beside_logs=True,
     ),
     OperatorCommand(
-        "quit", "Quit (the job goes on)", "q", "leave", "Quit", "Closes the console; the job and the server go on."
+        "quit",
+        "Quit (the job goes on)",
+        "q",
+        "leave",
+        "Quit",
+        "Closes the console; the job and the server go on.",
+        beside_logs=True,
     ),
 )
 """In the order of footer, palette and help."""
@@ -196,6 +318,20 @@ def bindings() -> list[Binding | tuple[str, str] | tuple[str, str, str]]:
         Binding(command.key, command.action, command.label, show=command.shown, tooltip=command.help, id=command.id)
         for command in COMMANDS
     ]
+
+
+def in_footer(active: ActiveBinding, *, beside_logs: bool) -> ActiveBinding:
+    """Give a key as the footer shows or hides it; one that is no command's is left as it is.
+
+    Args:
+        active: The key.
+        beside_logs: A log has the focus.
+    """
+    command = next((command for command in COMMANDS if command.id == active.binding.id), None)
+    if command is None:
+        return active
+    show = command.beside_logs if beside_logs else command.shown
+    return active._replace(binding=replace(active.binding, show=show))
 
 
 def by_key(keymap: Mapping[str, str]) -> dict[str, OperatorCommand]:

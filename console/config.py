@@ -5,16 +5,26 @@ Each field's docstring gives its unit. ``config.example.yaml`` shows all of them
 
 from __future__ import annotations
 
-import re
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-PATTERN_GROUPS = frozenset({"dataset", "done", "total", "errors", "tokens", "mean", "eta_s"})
-"""Named groups that a pattern may have."""
+from console.job.user_patterns import pattern_format
 
-Text = Annotated[str, Field(min_length=1)]
+
+def _without_nul(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a NUL character, which no path, address or word can")
+    return text
+
+
+def _one_or_several(value: object) -> object:
+    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
+
+
+Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -36,8 +46,8 @@ class SshSettings(_Model):
     """A private key file in place of the usual ones and the agent's."""
     connect_timeout_s: Seconds = 10.0
     """Seconds a connection may take to be made."""
-    keepalive_s: Annotated[float, Field(gt=0, le=5)] = 3.0
-    """Seconds between keepalives; three unanswered ones mean that the link is lost."""
+    keepalive_s: Annotated[float, Field(gt=0, le=3.5)] = 3.0
+    """Seconds between keepalives; three unanswered ones mean that the link is lost: within four times this."""
 
 
 class PatternSettings(_Model):
@@ -52,18 +62,8 @@ class PatternSettings(_Model):
     """A line that it must find; checked when the config is read."""
 
     @model_validator(mode="after")
-    def _fits_its_sample(self) -> PatternSettings:
-        try:
-            pattern = re.compile(self.regex)
-        except re.error as error:
-            raise ValueError(f"regex is no regular expression: {error}") from error
-        unknown = sorted(set(pattern.groupindex) - PATTERN_GROUPS)
-        if unknown:
-            raise ValueError(
-                f"regex has unknown groups {', '.join(unknown)}; known: {', '.join(sorted(PATTERN_GROUPS))}"
-            )
-        if "done" not in pattern.groupindex:
-            raise ValueError("regex has no group named done: (?P<done>...)")
+    def _is_a_format(self) -> PatternSettings:
+        pattern = pattern_format(self.name, self.regex, self.sample or "").pattern
         if self.sample is not None and pattern.search(self.sample) is None:
             raise ValueError("regex does not find its own sample")
         return self
@@ -74,11 +74,11 @@ class ServerSettings(_Model):
 
     url: Text = "http://127.0.0.1:30000"
     """Its address on the host; reached through the SSH connection."""
-    log: Text | Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    log: Annotated[tuple[Text, ...], BeforeValidator(_one_or_several), Field(min_length=1)] | None = None
     """Path of its log on the host; a list where each node or rank writes its own."""
     log_command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     """A command on the host that prints and follows the log, in place of a file: journalctl, docker or kubectl logs."""
-    engine: Literal["auto", "sglang", "vllm"] = "auto"
+    engine: Literal["auto", "sglang", "vllm", "llamacpp", "trtllm"] = "auto"
     """What writes the log; ``auto`` finds out."""
     log_last_mib: Annotated[float, Field(gt=0, le=1024)] = 8.0
     """MiB of the log's end that are read at the start; the rest is filled in behind."""
@@ -100,13 +100,22 @@ class ServerSettings(_Model):
     @property
     def log_paths(self) -> tuple[str, ...]:
         """Its log files, none, one or several."""
-        return () if self.log is None else (self.log,) if isinstance(self.log, str) else self.log
+        return self.log or ()
 
     @field_validator("url")
     @classmethod
     def _is_http(cls, value: str) -> str:
         if not value.startswith(("http://", "https://")):
             raise ValueError("must begin with http:// or https://")
+        try:
+            parts = urlsplit(value)
+            usable = parts.hostname is not None and parts.port != 0
+        except ValueError as error:
+            raise ValueError(f"is no address: {error}") from error
+        if not usable:
+            raise ValueError("names no host and port, such as http://127.0.0.1:30000")
+        if parts.username is not None or parts.password is not None:
+            raise ValueError("holds a user or password; use api_key_env for a key")
         return value.rstrip("/")
 
     @field_validator("health_path")
@@ -189,7 +198,7 @@ class Settings(_Model):
         if value is not None:
             try:
                 ZoneInfo(value)
-            except (ZoneInfoNotFoundError, ValueError) as error:
+            except (ZoneInfoNotFoundError, ValueError, OSError) as error:
                 raise ValueError("is no time zone of the zone database, such as Europe/Berlin or UTC") from error
         return value
 

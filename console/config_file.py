@@ -125,6 +125,9 @@ class _Tree:
         except yaml.YAMLError as error:
             self._say(0, (), f"is not YAML: {error}")
             return
+        except RecursionError:
+            self._say(0, (), "is nested deeper than any config; is it the right file?")
+            return
         if not isinstance(node, yaml.MappingNode):
             self._say(1, (), "must be keys and values, such as `host: gpu01`")
             return

@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 from console.act_plan import Planner
-from console.act_run import Act
+from console.act_run import STOP_STEP, Act
 from console.acts import ActionPlan, Step, Verb
 from console.job.events import ProcessFact
 from console.job.lines import clean
@@ -26,6 +26,12 @@ if TYPE_CHECKING:
 
 GRACE_S = 60.0
 """Seconds between TERM and KILL by default: the job's own drain takes 30, and its files must be flushed."""
+
+WHEN_LEFT = "The host goes on with the stop by itself; look again with `longwait status`."
+"""What to tell who leaves a stop before its end (Ctrl-C): ``carry_out`` can't, since a cancelled one says nothing more.
+
+It is true from the first detail of ``STOP_STEP`` on; before, nothing has been asked of the host.
+"""
 
 
 def utc_now() -> datetime:
@@ -46,7 +52,10 @@ class Controller(Protocol):
         ...
 
     def carry_out(self, plan: ActionPlan) -> AsyncIterator[Step]:
-        """Do it; a step that fails is the last one. Whatever the plan saw is proven again first."""
+        """Do it; a step that fails is the last one. Whatever the plan saw is proven again first.
+
+        When it is left in the middle of a stop, the host goes on by itself; ``WHEN_LEFT`` says so.
+        """
         ...
 
 
@@ -120,4 +129,4 @@ class JobControl:
 if TYPE_CHECKING:
     _CHECKED: type[Controller] = JobControl
 
-__all__ = ["ActionPlan", "Controller", "JobControl", "Step", "Verb", "utc_now"]
+__all__ = ["STOP_STEP", "WHEN_LEFT", "ActionPlan", "Controller", "JobControl", "Step", "Verb", "utc_now"]

@@ -34,7 +34,7 @@ def settings_of(info: DemoInfo) -> Settings:
     return Settings(
         host=HOST,
         ssh=SshSettings(config_file=info.ssh_config, known_hosts=info.known_hosts, identity=info.client_key),
-        server=ServerSettings(url=info.server_url, log=info.server_log, health_every_s=15.0, metrics_every_s=5.0),
+        server=ServerSettings(url=info.server_url, log=(info.server_log,), health_every_s=15.0, metrics_every_s=5.0),
         job=JobSettings(
             log=info.job_log,
             progress=info.progress,

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from console.doctor_host import Check, check_clock, check_files, check_lingering, check_python
+from console.doctor_host import Check, check_clock, check_files, check_key, check_lingering, check_python
 from console.job.events import Source
 from console.job.plan import Plan
 from console.job.tracker import Tracker
+from console.job.user_patterns import describe, pattern_format
 from console.oneshot import BLIND, CANNOT, run
+from console.paths import followed_path
 from console.proofs import Proof, proofs
 from console.session import now, open_session
 from remote.errors import RemoteError
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from console.config import Settings
+    from console.job.formats import Format
     from remote.host import Host
 
 SAMPLE_BYTES = 262_144
@@ -57,24 +60,28 @@ async def _doctor(settings: Settings) -> int:
 
 async def examine(settings: Settings) -> AsyncIterator[Check]:
     """Give each check as it ends, in the order in which each needs those before."""
+    for check in check_key(settings):
+        yield check
     session = open_session(settings)
-    host = session.host
     try:
         async for proof in proofs(session):
             yield _of_proof(proof)
-            if proof.name == "connection" and not proof.ok:
-                return
-            if proof.name == "command":
-                for check in await check_clock(host, settings, now):
-                    yield check
-                for check in await check_files(host, settings):
-                    yield check
-                for check in await _logs(host, settings):
-                    yield check
-                for check in (*await check_python(host, settings), *await check_lingering(host)):
+            if proof.name == "command" and proof.ok:
+                for check in await _of_host(session.host, settings):
                     yield check
     finally:
-        await host.close()
+        await session.host.close()
+
+
+async def _of_host(host: Host, settings: Settings) -> list[Check]:
+    """What is seen by running commands there."""
+    return [
+        *await check_clock(host, settings, now),
+        *await check_files(host, settings),
+        *await _logs(host, settings),
+        *await check_python(host, settings),
+        *await check_lingering(host),
+    ]
 
 
 def _of_proof(proof: Proof) -> Check:
@@ -86,17 +93,25 @@ def _of_proof(proof: Proof) -> Check:
 
 async def _logs(host: Host, settings: Settings) -> list[Check]:
     logs = (*((Source.SERVER, path) for path in settings.server.log_paths), (Source.JOB, settings.job.log))
-    return [await _understood(host, source, path) for source, path in logs if path is not None]
+    return [
+        await _understood(host, source, followed_path(settings, path), _formats(settings))
+        for source, path in logs
+        if path is not None
+    ]
 
 
-async def _understood(host: Host, source: Source, path: str) -> Check:
+def _formats(settings: Settings) -> tuple[Format, ...]:
+    return tuple(pattern_format(each.name, each.regex, each.sample or "") for each in settings.job.patterns)
+
+
+async def _understood(host: Host, source: Source, path: str, formats: tuple[Format, ...]) -> Check:
     """Parse the end of a log and say how much of it was understood."""
     name = f"{source} lines"
     try:
         done = await host.run(["tail", "-c", str(SAMPLE_BYTES), "--", path], timeout_s=20.0)
     except RemoteError:
         return Check(name, "warn", "nothing to read yet", ("The file check above says why.",))
-    tracker = Tracker(Plan())
+    tracker = Tracker(Plan(), formats=formats)
     # The first line of a sample is cut somewhere in its middle, unless the sample is the whole file.
     body = done.stdout if len(done.stdout) < SAMPLE_BYTES else done.stdout.partition(b"\n")[2]
     tracker.feed(source, body + b"\n", now())
@@ -104,6 +119,9 @@ async def _understood(host: Host, source: Source, path: str) -> Check:
     if view is None or view.understood is None:
         return Check(name, "warn", "the log is empty", ("It will be read as soon as it is written.",))
     detail = f"{view.understood:.0%} of the last {view.lines:,} lines understood"
+    if source is Source.JOB and formats:
+        hits = describe(formats, body.decode("utf-8", "replace").splitlines())
+        detail += "; " + ", ".join(f"pattern {name} found {count:,}" for name, count in hits)
     if view.understood >= UNDERSTOOD_WELL:
         return Check(name, "ok", detail)
     shapes = tuple(f"not understood {count:,} times: {shape}" for shape, count in tracker.unparsed(source)[:5])

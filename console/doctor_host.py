@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from console.feed_probes import host_clock
+from console.feed_probes import ClockUnread, KeyUnusable, api_key, host_clock
+from console.paths import followed_path
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 
 CLOCK_FINE_S = 2.0
 """Seconds of offset that nobody need mend: `date` gives whole seconds, and half a round trip is unknown."""
+
+MARK = "longwait-doctor"
+"""Stands before each answer of a host's step: a login script may print something of its own."""
 
 CONTROL_PYTHON = (3, 8)
 JOB_PYTHON = (3, 10)
@@ -39,12 +43,17 @@ class Check:
     remedies: tuple[str, ...] = ()
 
 
+def _answers(text: str) -> list[list[str]]:
+    """The words of each line that is an answer."""
+    return [line.split()[1:] for line in text.splitlines() if line.startswith(f"{MARK} ")]
+
+
 async def check_clock(host: Host, settings: Settings, clock: Callable[[], datetime]) -> list[Check]:
     """The host's zone, and how far its clock is from this one."""
     try:
         measured = await host_clock(host, clock)
-    except RemoteError as error:
-        return [Check("clock", "fail", error.message)]
+    except (RemoteError, ClockUnread) as error:
+        return [Check("clock", "fail", str(error), ("Times of log lines are taken for UTC unless timezone is set.",))]
     zone = settings.timezone or str(measured.zone)
     detail = f"zone {zone}, {measured.offset_s:+.0f} s from this machine's"
     if abs(measured.offset_s) <= CLOCK_FINE_S:
@@ -52,13 +61,27 @@ async def check_clock(host: Host, settings: Settings, clock: Callable[[], dateti
     return [Check("clock", "warn", detail, ("Times of log lines are shown as the host wrote them; NTP mends it.",))]
 
 
-_STATES = """
+def check_key(settings: Settings) -> list[Check]:
+    """Whether the server's API key, when one is named, is there and can be one."""
+    name = settings.server.api_key_env
+    if name is None:
+        return []
+    try:
+        key = api_key(settings.server)
+    except KeyUnusable as error:
+        return [Check("API key", "fail", str(error))]
+    if key is None:
+        return [Check("API key", "fail", f"the environment variable {name} is not set here", (f"export {name}=...",))]
+    return [Check("API key", "ok", f"from {name}")]
+
+
+_STATES = f"""
 for path; do
-  if [ -d "$path" ]; then echo folder
-  elif [ ! -e "$path" ]; then echo missing
-  elif [ ! -r "$path" ]; then echo unreadable
-  else echo "file $(wc -c <"$path")"; fi
-  if [ -w "$path" ]; then echo writable; else echo fixed; fi
+  if [ -w "$path" ]; then may=writable; else may=fixed; fi
+  if [ -d "$path" ]; then echo "{MARK} folder $may"
+  elif [ ! -e "$path" ]; then echo "{MARK} missing $may"
+  elif [ ! -r "$path" ]; then echo "{MARK} unreadable $may"
+  else echo "{MARK} file $may $(wc -c <"$path")"; fi
 done
 """
 
@@ -73,33 +96,29 @@ async def check_files(host: Host, settings: Settings) -> list[Check]:
         ("job.dir", job.dir, "folder", "fail"),
         ("job.script", job.script, "file", "fail"),
     )
-    present = [row for row in wanted if row[1] is not None]
+    present = [(name, path, expected, severity) for name, path, expected, severity in wanted if path is not None]
+    paths = [followed_path(settings, path) for _, path, _, _ in present]
     try:
-        done = await host.run(
-            ["sh", "-c", _STATES, "longwait-doctor", *(str(row[1]) for row in present)], timeout_s=15.0
-        )
+        done = await host.run(["sh", "-c", _STATES, "longwait-doctor", *paths], timeout_s=15.0)
     except RemoteError as error:
         return [Check("files", "fail", error.message)]
-    told = done.text.split("\n")
-    return [
-        _of_file(name, str(path), expected, severity, (told[2 * place], told[2 * place + 1]))
-        for place, (name, path, expected, severity) in enumerate(present)
-        if 2 * place + 1 < len(told)
-    ]
+    told = _answers(done.text)
+    if len(told) != len(present):
+        return [Check("files", "fail", f"the host answered something else: {done.text.strip()[:80]!r}")]
+    return [_of_file(*row, words) for row, words in zip(present, told, strict=True)]
 
 
-def _of_file(name: str, path: str, expected: str, severity: str, told: tuple[str, str]) -> Check:
-    found, _, size = told[0].partition(" ")
+def _of_file(name: str, path: str, expected: str, severity: str, told: list[str]) -> Check:
+    found, may, *size = told
+    if found == expected == "folder":
+        if may == "writable":
+            return Check(name, "ok", f"{path} (writable)")
+        return Check(name, "fail", f"{path} (not writable)", ("The job's record is kept there: make it writable.",))
     if found == expected:
-        if expected == "folder":
-            state = "ok" if told[1] == "writable" else "fail"
-            remedies = (
-                () if state == "ok" else ("The job is started there and keeps its record there: make it writable.",)
-            )
-            return Check(name, state, f"{path} ({told[1] if state == 'ok' else 'not writable'})", remedies)
-        return Check(name, "ok", f"{path} ({int(size):,} bytes)")
+        return Check(name, "ok", f"{path} ({int(size[0]):,} bytes)")
+    later = "; a log that is written later is picked up by itself" if name in {"server.log", "job.log"} else ""
     remedy = {
-        "missing": f"Set {name} to where it is; a log that is written later is picked up by itself.",
+        "missing": f"Set {name} to where it is{later}.",
         "folder": f"Set {name} to a file in it.",
         "file": f"Set {name} to a folder.",
         "unreadable": "Make it readable for the user who logs in.",
@@ -108,36 +127,47 @@ def _of_file(name: str, path: str, expected: str, severity: str, told: tuple[str
     return Check(name, severity, f"{path} {words[found]}", (remedy,))
 
 
-# No httpx is a status of its own, so that one step tells all three cases apart.
-_PYTHON = "import sys; print(*sys.version_info[:3], sep='.'); import httpx; print(httpx.__version__)"
+_PYTHON = f"""
+import sys
+print("{MARK}", *sys.version_info[:3])
+try:
+    import httpx
+    print("{MARK}", httpx.__version__)
+except ImportError:
+    print("{MARK}", "none")
+"""
 
 
 async def check_python(host: Host, settings: Settings) -> list[Check]:
     """The Python that controls the job, and the job's own when its command names one."""
-    checks = [await _python(host, "python", settings.job.python, CONTROL_PYTHON, needs_httpx=False)]
+    checks = [await _python(host, "python", settings.job.python, CONTROL_PYTHON, httpx_for="")]
     command = settings.job.command
     if command is not None and "python" in command[0].rpartition("/")[2]:
-        checks.append(await _python(host, "job python", command[0], JOB_PYTHON, needs_httpx=True))
+        runner = "run_inference.py" if any(word.endswith("run_inference.py") for word in command) else ""
+        checks.append(await _python(host, "job python", command[0], JOB_PYTHON, httpx_for=runner))
     return checks
 
 
-async def _python(host: Host, name: str, python: str, least: tuple[int, int], *, needs_httpx: bool) -> Check:
+async def _python(host: Host, name: str, python: str, least: tuple[int, int], *, httpx_for: str) -> Check:
     wanted = ".".join(str(part) for part in least)
+    older = (f"Set it to a Python {wanted} or newer on the host.",)
     try:
         done = await host.run([python, "-c", _PYTHON], timeout_s=20.0, check=False)
     except RemoteError as error:
         return Check(name, "fail", error.message)
-    version, _, httpx = done.text.strip().partition("\n")
-    if not version:
-        return Check(name, "fail", f"{python} did not run", (f"Set it to a Python {wanted} or newer on the host.",))
-    if tuple(int(part) for part in version.split(".")[:2]) < least:
-        return Check(name, "fail", f"{python} is {version}", (f"Set it to a Python {wanted} or newer on the host.",))
-    if needs_httpx and not httpx:
-        return Check(name, "fail", f"{python} {version} has no httpx", (f"On the host: {python} -m pip install httpx",))
-    return Check(name, "ok", f"{python} {version}" + (f", httpx {httpx}" if needs_httpx else ""))
+    told = _answers(done.text)
+    if len(told) != 2:  # noqa: PLR2004 - one line for Python, one for httpx
+        return Check(name, "fail", f"{python} did not run", older)
+    version, (httpx, *_) = ".".join(told[0]), told[1]
+    if tuple(int(part) for part in told[0][:2]) < least:
+        return Check(name, "fail", f"{python} is {version}", older)
+    if httpx_for and httpx == "none":
+        remedy = f"{httpx_for} needs it. On the host: {python} -m pip install httpx"
+        return Check(name, "fail", f"{python} {version} has no httpx", (remedy,))
+    return Check(name, "ok", f"{python} {version}" + (f", httpx {httpx}" if httpx_for else ""))
 
 
-_LINGER = 'command -v loginctl >/dev/null || exit 0; loginctl show-user "$(id -un)" --property=Linger --value'
+_LINGER = 'command -v loginctl >/dev/null || exit 0; loginctl show-user "$(id -un)" --property=Linger'
 
 
 async def check_lingering(host: Host) -> list[Check]:
@@ -146,10 +176,10 @@ async def check_lingering(host: Host) -> list[Check]:
         done = await host.run(["sh", "-c", _LINGER], timeout_s=10.0, check=False)
     except RemoteError as error:
         return [Check("lingering", "warn", error.message)]
-    match done.text.strip():
-        case "yes":
+    match next((line for line in done.text.splitlines() if line.startswith("Linger=")), ""):
+        case "Linger=yes":
             return [Check("lingering", "ok", "processes outlive a logout")]
-        case "no":
+        case "Linger=no":
             remedy = "Only where logind.conf says KillUserProcesses=yes: `loginctl enable-linger` on the host, once."
             return [Check("lingering", "warn", "is off: systemd may be set to end the job at logout", (remedy,))]
         case _:

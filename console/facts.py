@@ -51,3 +51,7 @@ class FactSource(Protocol):
     def reconnect(self) -> None:
         """Do not wait for the next try: connect now."""
         ...
+
+    def look(self) -> None:
+        """Look at the job's process now: something was done to it."""
+        ...

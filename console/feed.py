@@ -1,6 +1,8 @@
 """What comes in: remote text, through the tracker, as facts. asyncio only, no screen.
 
-The console, ``status`` and ``watch`` consume the same facts.
+The console, ``status`` and ``watch`` consume the same facts. Order of things: the link comes up, the host's clock is
+measured (a stamp without a zone means nothing alone), what a former console left is taken up, and only then are logs
+read and questions asked.
 """
 
 from __future__ import annotations
@@ -11,38 +13,44 @@ from typing import TYPE_CHECKING, Any
 from zoneinfo import ZoneInfo
 
 from console.facts import Fact, FactSource, LinesArrived, Noticed, SnapshotTaken
+from console.feed_fill import Filler
+from console.feed_memory import Memory
 from console.feed_outbox import Outbox
-from console.feed_probes import NO_METRICS_S, HostClock, ServerProbe, host_clock, repeat
-from console.feed_sources import SourceFollower
-from console.job.events import Event, HealthProbe, LinkFact, MetricsMissing, Source
+from console.feed_probes import ClockUnread, HostClock, host_clock
+from console.feed_questions import Questions
+from console.feed_sources import MIB, followers_of, parts_of
+from console.job import events as ev
+from console.job.host_views import with_shapes
 from console.job.plan import Plan, PlannedDataset
 from console.job.tracker import Tracker
+from console.job.user_patterns import pattern_format
 from remote.errors import LinkLost, RemoteError
 from remote.link import Link
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+    from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Sequence
     from datetime import datetime
 
     from console.config import Settings
-    from console.job.events import ProcessFact
+    from console.feed_sources import SourceFollower
+    from console.job.events import Event, HealthProbe, LogLine, ProcessFact
     from console.job.snapshot import Snapshot
     from remote.host import Host
     from remote.link import LinkState
 
 __all__ = ["Fact", "FactSource", "Feed", "LinesArrived", "Noticed", "SnapshotTaken", "plan_of"]
 
-MIB = 1_048_576
-
-JOB_LOG_BYTES = 64 * MIB
-"""The job's log and progress file are read from their beginning, as far as this goes: a run of 80,000 prompts has
-about 1 MiB of log and 16 MiB of progress file; what is longer was not written by a runner that prints lines."""
-
 SNAPSHOT_EVERY_S = 0.25
 """Seconds between snapshots while things change: faster than that nobody reads."""
 
 QUIET_SNAPSHOT_S = 5.0
 """Seconds between snapshots while nothing changes: time itself can change a verdict."""
+
+RETRY_S = 5.0
+"""Seconds before something that failed for another reason than the link is asked of the host again."""
+
+CLOCK_TRIES = 3
+"""Tries to read the host's clock; then UTC is taken, and said."""
 
 
 class Feed:
@@ -53,6 +61,7 @@ class Feed:
         settings: What to follow and how often to ask.
         look: Asks for the job's process; None where there is nothing to look for.
         clock: The time now, UTC.
+        remember: Keep a history on this machine, so that the next console goes on where this one stopped.
     """
 
     def __init__(
@@ -62,21 +71,26 @@ class Feed:
         *,
         look: Callable[[], Awaitable[ProcessFact]] | None = None,
         clock: Callable[[], datetime],
+        remember: bool = False,
     ) -> None:
         self._host = host
         self._settings = settings
-        self._look = look
         self._clock = clock
         self._outbox = Outbox()
         self._link = Link(host, self._on_link, clock=clock)
-        self._server = ServerProbe(host, settings.server)
+        self._questions = Questions(host, settings, look, note=self._note, page=self._page, tell=self._tell)
+        self._formats = tuple(
+            pattern_format(each.name, each.regex, each.sample or "") for each in settings.job.patterns
+        )
         self._plan = plan_of(settings)
-        self._tracker = Tracker(self._plan)
-        self._link_fact = LinkFact("connecting", f"connecting to {host.name}")
+        self._tracker = self._fresh()
+        self._link_fact = ev.LinkFact("connecting", f"connecting to {host.name}")
         self._tracker.note(self._link_fact, clock())
-        self._clock_known = asyncio.Event()
-        self._followers = self._make_followers()
-        self._asked = {name: asyncio.Event() for name in ("health", "metrics", "process")}
+        self._memory = Memory(settings) if remember else None
+        self._followers = followers_of(
+            settings, host, link=self._link, outbox=self._outbox, clock=clock, took=self._took
+        )
+        self._ready = asyncio.Event()
         self._unreachable = asyncio.Event()
         self._told: set[str] = set()
         self._notices: list[Noticed] = []
@@ -103,10 +117,14 @@ class Feed:
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
+            await self._questions.close()
+            if self._memory is not None:
+                self._memory.end(self._tracker, self._followers, self._clock())
 
     def snapshot(self, at: datetime) -> Snapshot:
         """All that is known at ``at``."""
-        return self._tracker.snapshot(at)
+        taken = self._tracker.snapshot(at)
+        return replace(taken, logs=with_shapes(taken.logs, self._tracker.unparsed))
 
     async def ping(self) -> HealthProbe:
         """Ask the server's health now.
@@ -114,13 +132,15 @@ class Feed:
         Raises:
             LinkLost: When there is no connection.
         """
-        probe = await self._server.health(by_hand=True)
-        self._note(probe)
-        return probe
+        return await self._questions.ping()
 
     def reconnect(self) -> None:
         """Do not wait for the next try: connect now."""
         self._link.reconnect()
+
+    def look(self) -> None:
+        """Look at the job's process now: something was done to it."""
+        self._questions.look_now.set()
 
     async def settle(self, timeout_s: float) -> bool:
         """Wait until all has been seen once: logs read to their end, health, metrics and process asked.
@@ -131,7 +151,7 @@ class Feed:
             False when the host could not be reached, or ``timeout_s`` seconds were not enough.
         """
         seen: list[Coroutine[Any, Any, object]] = [follower.caught_up.wait() for follower in self._followers]
-        seen += [asked.wait() for asked in self._asked.values()]
+        seen += [asked.wait() for asked in self._questions.asked.values()]
         whole = asyncio.create_task(_all(seen))
         refused = asyncio.create_task(self._unreachable.wait())
         try:
@@ -145,107 +165,106 @@ class Feed:
     # ------------------------------------------------------------ the work
 
     async def _work(self) -> None:
-        server = self._settings.server
-        works: list[Coroutine[None, None, None]] = [self._link.run(), self._learn_clock()]
+        works: list[Coroutine[None, None, None]] = [self._link.run(), self._begin()]
         works += [self._follow(follower) for follower in self._followers]
-        works.append(repeat(self._ask_health, self._link.wait_up))
-        if server.metrics:
-            works.append(repeat(self._ask_metrics, self._link.wait_up))
-        else:
-            self._asked["metrics"].set()
-        if self._look is not None:
-            works.append(repeat(self._look_at_process, self._link.wait_up))
-        else:
-            self._asked["process"].set()
+        works += [self._fill(follower) for follower in self._followers if self._has_a_past(follower)]
+        works += self._questions.works(self._wait_ready)
         async with asyncio.TaskGroup() as group:
             for work in works:
                 group.create_task(work)
 
-    def _make_followers(self) -> tuple[SourceFollower, ...]:
-        server, job = self._settings.server, self._settings.job
-        wanted = [(Source.JOB, job.log, JOB_LOG_BYTES), (Source.PROGRESS, job.progress, JOB_LOG_BYTES)]
-        wanted += [(Source.SERVER, path, int(server.log_last_mib * MIB)) for path in server.log_paths]
-        return tuple(
-            SourceFollower(
-                source,
-                path,
-                host=self._host,
-                link=self._link,
-                outbox=self._outbox,
-                clock=self._clock,
-                last_bytes=last_bytes,
-            )
-            for source, path, last_bytes in wanted
-            if path is not None
-        )
+    def _fresh(self) -> Tracker:
+        """A tracker that has read nothing."""
+        return Tracker(self._plan, formats=self._formats, parts=parts_of(self._settings))
+
+    async def _wait_ready(self) -> None:
+        await self._ready.wait()
+        await self._link.wait_up()
 
     async def _follow(self, follower: SourceFollower) -> None:
-        await self._clock_known.wait()
+        await self._ready.wait()
         await follower.run(self._tracker)
 
-    async def _learn_clock(self) -> None:
-        """Measure the host's clock before the first line is read: a stamp without a zone means nothing alone."""
-        while not self._clock_known.is_set():
+    def _has_a_past(self, follower: SourceFollower) -> bool:
+        """Only a single file of the server's is read from its end first."""
+        one = not follower.is_command and not parts_of(self._settings)
+        return follower.source is ev.Source.SERVER and one
+
+    async def _fill(self, follower: SourceFollower) -> None:
+        """Read the log's older part behind the present."""
+        await self._ready.wait()
+        filler = Filler(
+            self._host,
+            follower,
+            self._fresh,
+            bytes_per_s=self._settings.server.fill_mib_s * MIB,
+            wait_up=self._link.wait_up,
+            clock=self._clock,
+        )
+        try:
+            if await filler.run(self._tracker):
+                self._outbox.mark()
+        except RemoteError as error:
+            self._tell(f"{error.message} The older part of the server's log is left out.")
+
+    async def _begin(self) -> None:
+        """Measure the clock, take up what was left, let the others begin; then keep what comes."""
+        self.host_clock = await self._learn_clock()
+        if self._settings.timezone is None:
+            self._plan = replace(self._plan, zone=self.host_clock.zone)
+        self._tracker = self._fresh()
+        if self._memory is not None:
+            lines = await asyncio.to_thread(self._memory.begin, self._tracker, self._followers)
+            await self._outbox.put(lines)
+            self._tell(*self._memory.notices())
+        self._tracker.note(self._link_fact, self._clock())
+        self._note(ev.HostClock(str(self.host_clock.zone), self.host_clock.offset_s))
+        self._ready.set()
+        while self._memory is not None:
+            await asyncio.sleep(self._memory.pause_s)
+            await self._memory.keep(self._tracker, self._followers, self._clock())
+            self._tell(*self._memory.notices())
+
+    async def _learn_clock(self) -> HostClock:
+        for attempt in range(CLOCK_TRIES):
             await self._link.wait_up()
             try:
-                self.host_clock = await host_clock(self._host, self._clock)
-            except RemoteError:
+                return await host_clock(self._host, self._clock)
+            except LinkLost:
                 await asyncio.sleep(SNAPSHOT_EVERY_S)
-                continue
-            if self._settings.timezone is None:
-                self._plan = replace(self._plan, zone=self.host_clock.zone)
-                self._tracker = Tracker(self._plan)
-                self._tracker.note(self._link_fact, self._clock())
-            self._clock_known.set()
-
-    async def _ask_health(self) -> float:
-        try:
-            self._note(await self._server.health())
-        except LinkLost:
-            return SNAPSHOT_EVERY_S
-        self._asked["health"].set()
-        return self._settings.server.health_every_s
-
-    async def _ask_metrics(self) -> float:
-        try:
-            page = await self._server.metrics()
-        except LinkLost:
-            return SNAPSHOT_EVERY_S
-        self._asked["metrics"].set()
-        if isinstance(page, MetricsMissing):
-            self._note(page)
-            return NO_METRICS_S
-        self._tracker.metrics_page(page, self._clock())
-        self._outbox.mark()
-        return self._settings.server.metrics_every_s
-
-    async def _look_at_process(self) -> float:
-        if self._look is None:
-            return QUIET_SNAPSHOT_S
-        try:
-            self._note(await self._look())
-        except LinkLost:
-            return SNAPSHOT_EVERY_S
-        except RemoteError as error:
-            # The old look is left to age on the screen; why there is no newer one is told once.
-            self._tell_once(error.message)
-        self._asked["process"].set()
-        return self._settings.job.look_every_s
+            except (ClockUnread, RemoteError) as error:
+                self._tell(str(error))
+                if attempt + 1 < CLOCK_TRIES:
+                    await asyncio.sleep(RETRY_S)
+        self._tell(
+            "The host's clock could not be read: times in its logs are taken for UTC. Set timezone in the config."
+        )
+        return HostClock.unknown()
 
     # ------------------------------------------------------------ news
+
+    def _took(self, lines: Sequence[LogLine]) -> None:
+        if self._memory is not None:
+            self._memory.take(lines, self.snapshot(self._clock()))
+
+    def _page(self, text: str) -> None:
+        self._tracker.metrics_page(text, self._clock())
+        self._outbox.mark()
 
     def _note(self, event: Event) -> None:
         self._tracker.note(event, self._clock())
         self._outbox.mark()
 
-    def _tell_once(self, text: str) -> None:
-        if text not in self._told:
-            self._told.add(text)
-            self._notices.append(Noticed(text, "warning"))
-            self._outbox.mark()
+    def _tell(self, *texts: str) -> None:
+        """Say something once."""
+        for text in texts:
+            if text not in self._told:
+                self._told.add(text)
+                self._notices.append(Noticed(text, "warning"))
+                self._outbox.mark()
 
     def _on_link(self, state: LinkState) -> None:
-        self._link_fact = LinkFact(state.state, state.reason, state.attempt, state.next_try_at)
+        self._link_fact = ev.LinkFact(state.state, state.reason, state.attempt, state.next_try_at)
         self._note(self._link_fact)
         if state.state in {"lost", "refused"}:
             self._unreachable.set()
@@ -256,8 +275,8 @@ class Feed:
 def plan_of(settings: Settings) -> Plan:
     """What the settings say of the run before its logs do."""
     datasets = tuple(PlannedDataset(d.name, d.prompts, d.budget, d.kind) for d in settings.datasets)
-    named = {} if settings.timezone is None else {"zone": ZoneInfo(settings.timezone)}
-    return Plan(datasets=datasets, host=settings.host, engine=settings.server.engine, **named)
+    plan = Plan(datasets=datasets, host=settings.host, engine=settings.server.engine)
+    return plan if settings.timezone is None else replace(plan, zone=ZoneInfo(settings.timezone))
 
 
 async def _all(waits: list[Coroutine[Any, Any, object]]) -> bool:

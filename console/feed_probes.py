@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     from remote.host import Host
 
 OK = 200
-NO_METRICS_S = 600.0
-"""Seconds before a server that has no metrics page is asked for it again."""
+
+
+class ClockUnread(Exception):  # noqa: N818 - what happened, as the remote errors are named
+    """The host's ``date`` said something that is no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,17 @@ class HostClock:
     zone: tzinfo
     offset_s: float
 
+    @classmethod
+    def unknown(cls) -> HostClock:
+        """UTC and this machine's time, for want of better."""
+        return cls(UTC, 0.0)
+
+
+MARK = "longwait-clock"
+"""Stands before the answer: a login script may print something of its own first."""
 
 # One remote step; `|| :` since a host without a zone link is no fault.
-_CLOCK = "date '+%s %z'; readlink -f /etc/localtime || :"
+_CLOCK = f"date '+{MARK} %s %z'; readlink -f /etc/localtime || :"
 
 
 async def host_clock(host: Host, clock: Callable[[], datetime]) -> HostClock:
@@ -45,6 +55,7 @@ async def host_clock(host: Host, clock: Callable[[], datetime]) -> HostClock:
 
     Raises:
         RemoteError: When the host could not be asked.
+        ClockUnread: When it answered something else.
     """
     before = clock()
     done = await host.run(["sh", "-c", _CLOCK], timeout_s=10.0)
@@ -53,18 +64,21 @@ async def host_clock(host: Host, clock: Callable[[], datetime]) -> HostClock:
 
 
 def read_clock(text: str, middle: datetime) -> HostClock:
-    """Read what ``date '+%s %z'`` and the zone link say.
+    """Read what ``date`` and the zone link say.
 
     The zone's name is preferred to its offset: a log of many days may cross a change of daylight saving.
+
+    Raises:
+        ClockUnread: When there is no time in it.
     """
-    words, _, rest = text.partition("\n")
+    words, _, rest = text.partition(f"{MARK} ")[2].partition("\n")
     epoch, _, offset = words.partition(" ")
     try:
         at = datetime.fromtimestamp(int(epoch), UTC)
-        minutes = int(offset[0] + "1") * (int(offset[1:3]) * 60 + int(offset[3:5]))
-    except (ValueError, IndexError, OverflowError):
-        return HostClock(UTC, 0.0)
-    fixed = timezone(timedelta(minutes=minutes))
+        fixed = timezone(timedelta(minutes=int(offset[0] + "1") * (int(offset[1:3]) * 60 + int(offset[3:5]))))
+    except (ValueError, IndexError, OverflowError, OSError) as error:
+        said = text.strip()[:80] or "nothing"
+        raise ClockUnread(f"The host's clock was asked with date(1), and it said: {said!r}.") from error
     named = _named_zone(rest.strip())
     agrees = named is not None and named.utcoffset(at.astimezone(named).replace(tzinfo=None)) == fixed.utcoffset(None)
     return HostClock(named if named is not None and agrees else fixed, (at - middle).total_seconds())
@@ -76,7 +90,7 @@ def _named_zone(path: str) -> ZoneInfo | None:
         return None
     try:
         return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
+    except (ZoneInfoNotFoundError, ValueError, OSError):
         return None
 
 
@@ -92,8 +106,7 @@ class ServerProbe:
         self._settings = settings
 
     def _headers(self) -> dict[str, str]:
-        name = self._settings.api_key_env
-        key = os.environ.get(name) if name else None
+        key = api_key(self._settings)
         return {"authorization": f"Bearer {key}"} if key else {}
 
     async def health(self, *, by_hand: bool = False) -> HealthProbe:
@@ -107,8 +120,8 @@ class ServerProbe:
             answer = await self._host.fetch(
                 self._settings.url + path, headers=self._headers(), timeout_s=timeout_s, max_bytes=65_536
             )
-        except HttpUnavailable as error:
-            return HealthProbe(path, ok=False, status=None, latency_s=None, error=error.message, by_hand=by_hand)
+        except (HttpUnavailable, KeyUnusable) as error:
+            return HealthProbe(path, ok=False, status=None, latency_s=None, error=str(error), by_hand=by_hand)
         return HealthProbe(path, answer.status == OK, answer.status, answer.latency_s, by_hand=by_hand)
 
     async def metrics(self) -> str | MetricsMissing:
@@ -119,15 +132,44 @@ class ServerProbe:
         """
         try:
             answer = await self._host.fetch(self._settings.url + "/metrics", headers=self._headers(), timeout_s=10.0)
-        except HttpUnavailable as error:
-            return MetricsMissing(error.message)
+        except (HttpUnavailable, KeyUnusable) as error:
+            return MetricsMissing(str(error))
         if answer.status != OK:
-            return MetricsMissing(f"/metrics answered {answer.status}; SGLang has it with --enable-metrics")
+            reason = f"/metrics answered {answer.status}; SGLang has it with --enable-metrics"
+            return MetricsMissing(reason, answered=True)
         return answer.text
 
 
-async def repeat(act: Callable[[], Awaitable[float]], wait_up: Callable[[], Awaitable[None]]) -> None:
-    """Do ``act`` whenever the link is up, pausing for the seconds that it gives; ends when cancelled."""
+class KeyUnusable(Exception):  # noqa: N818 - what happened, as the remote errors are named
+    """The environment variable of the API key holds something that can't be one; the text never shows it."""
+
+
+def api_key(settings: ServerSettings) -> str | None:
+    """The server's API key, from the environment; None when there is none.
+
+    Raises:
+        KeyUnusable: The variable holds what no header can carry.
+    """
+    name = settings.api_key_env
+    key = os.environ.get(name, "").strip() if name else ""
+    if not key:
+        return None
+    if not (key.isascii() and key.isprintable()) or " " in key:
+        raise KeyUnusable(f"The environment variable {name} holds no usable API key: blanks or control characters.")
+    return key
+
+
+async def repeat(
+    act: Callable[[], Awaitable[float]], ready: Callable[[], Awaitable[None]], hurry: asyncio.Event | None = None
+) -> None:
+    """Do ``act`` whenever ``ready``, pausing for the seconds that it gives; ``hurry`` ends a pause."""
+    hurry = hurry or asyncio.Event()
     while True:
-        await wait_up()
-        await asyncio.sleep(await act())
+        await ready()
+        hurry.clear()
+        pause_s = await act()
+        try:
+            async with asyncio.timeout(pause_s):
+                await hurry.wait()
+        except TimeoutError:
+            continue

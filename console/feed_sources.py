@@ -6,16 +6,22 @@ import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from console.job.events import Source, SourceFact
+from console.job.events import LogLine, Source, SourceFact
+from console.paths import followed_path
+from remote.command_tail import CommandChunk, follow_command
 from remote.errors import LinkLost, RemoteError
-from remote.tail import Beat, Chunk, Cursor, Reset, Waiting, follow
+from remote.outcome import call_of
+from remote.tail import Beat, Chunk, Reset, Waiting, follow
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import AsyncGenerator, Callable, Sequence
     from datetime import datetime
 
+    from console.config import Settings
     from console.feed_outbox import Outbox
     from console.job.tracker import Tracker
+    from remote.command_tail import CommandCursor, CommandEvent
+    from remote.frames import Cursor, TailEvent
     from remote.host import Host
     from remote.link import Link
 
@@ -25,36 +31,62 @@ RETRY_S = 5.0
 LINK_PAUSE_S = 0.2
 """Seconds after a cut before asking whether the link is up: its supervisor hears of the cut a moment later."""
 
+MIB = 1_048_576
+
+JOB_LOG_BYTES = 64 * MIB
+"""The job's log and progress file are read from their beginning, as far as this goes: a run of 80,000 prompts has
+about 1 MiB of log and 16 MiB of progress file; what is longer was not written by a runner that prints lines."""
+
 
 class SourceFollower:
     """One log, from the host to the tracker.
 
     Args:
         source: Which log it is.
-        path: Its path on the host.
+        where: Its path on the host, or the command that prints it.
+        took: Told of the lines of each chunk, in the step in which the cursor moves.
+        part: Which of the server's files it is; empty when there is one.
         last_bytes: Bytes of its end to begin with; None for the whole file.
     """
 
     def __init__(
         self,
         source: Source,
-        path: str,
+        where: str | tuple[str, ...],
         *,
         host: Host,
         link: Link,
         outbox: Outbox,
         clock: Callable[[], datetime],
+        took: Callable[[Sequence[LogLine]], None],
+        part: str = "",
         last_bytes: int | None = None,
     ) -> None:
         self.source = source
-        self.path = path
+        self._part = part
+        self.path = where if isinstance(where, str) else call_of(where)
+        self._command = None if isinstance(where, str) else where
         self._host = host
         self._link = link
         self._outbox = outbox
         self._clock = clock
+        self._took = took
         self._last_bytes = last_bytes
-        self._cursor: Cursor | None = None
+        self._resume: CommandCursor | None = None
+        self._turn = asyncio.Lock()
+        self.cursor: Cursor | None = None
+        """How far the file was read; a command's output has none that outlives the console."""
         self.caught_up = asyncio.Event()
+        """Set once the present was reached, or it is known why there is nothing to read."""
+
+    def standing_still(self) -> asyncio.Lock:
+        """Held, it keeps the log where it is: what comes waits, and so does the host."""
+        return self._turn
+
+    @property
+    def is_command(self) -> bool:
+        """Whether the log is a command's output."""
+        return self._command is not None
 
     async def run(self, tracker: Tracker) -> None:
         """Follow until cancelled; every interruption goes on at the byte where it stopped."""
@@ -64,32 +96,47 @@ class SourceFollower:
                 await self._follow_once(tracker)
             except LinkLost:
                 await asyncio.sleep(LINK_PAUSE_S)
+                continue
             except RemoteError as error:
                 self._tell(tracker, "unreadable", error.message)
                 self.caught_up.set()
-                await asyncio.sleep(RETRY_S)
+            await asyncio.sleep(RETRY_S)
+
+    def _events(self) -> AsyncGenerator[TailEvent, None] | AsyncGenerator[CommandEvent, None]:
+        if self._command is not None:
+            return follow_command(self._host, self._command, resume=self._resume, last_bytes=self._last_bytes)
+        return follow(self._host, self.path, cursor=self.cursor, last_bytes=self._last_bytes)
 
     async def _follow_once(self, tracker: Tracker) -> None:
-        events = follow(self._host, self.path, cursor=self._cursor, last_bytes=self._last_bytes)
-        async with aclosing(events):
+        async with aclosing(self._events()) as events:
             async for event in events:
-                if isinstance(event, Chunk):
+                if isinstance(event, (Chunk, CommandChunk)):
                     await self._take(event, tracker)
-                else:
-                    self._hear(event, tracker)
+                    continue
+                self._hear(event, tracker)
+                if isinstance(event, Reset) and self.source is not Source.PROGRESS:
+                    await self._outbox.put((gap_line(self.source, event, self._clock()),))
 
-    async def _take(self, chunk: Chunk, tracker: Tracker) -> None:
+    async def _take(self, chunk: Chunk | CommandChunk, tracker: Tracker) -> None:
         """Pass bytes on; the cursor moves with them, so that a cut in between repeats or skips nothing."""
-        lines = tracker.feed(self.source, chunk.data, self._clock())
-        self._cursor = chunk.cursor
+        async with self._turn:
+            lines = tracker.feed(self.source, chunk.data, self._clock(), part=self._part)
+            if isinstance(chunk, CommandChunk):
+                self._resume = chunk.cursor
+            else:
+                if self.source is Source.SERVER and self.cursor is None and chunk.cursor.offset > len(chunk.data):
+                    tracker.past_missing = True
+                self.cursor = chunk.cursor
+            self._took(lines)
         await self._outbox.put(lines)
         # Parsing a full chunk takes some milliseconds; the screen's keys come first.
         await asyncio.sleep(0)
 
     def _hear(self, event: Reset | Waiting | Beat, tracker: Tracker) -> None:
         match event:
-            case Reset(kind=kind, lost_bytes=lost):
-                tracker.reset_source(self.source)
+            case Reset(kind=kind, lost_bytes=lost, cursor=cursor):
+                tracker.reset_source(self.source, part=self._part)
+                self.cursor = cursor
                 gone = (
                     "" if lost == 0 else f"; {'an unknown number of' if lost is None else f'{lost:,}'} bytes are gone"
                 )
@@ -106,3 +153,47 @@ class SourceFollower:
         fact = SourceFact(source=self.source, state=state, path=self.path, reason=reason, lost_bytes=lost)
         tracker.note(fact, self._clock())
         self._outbox.mark()
+
+
+def followers_of(
+    settings: Settings,
+    host: Host,
+    *,
+    link: Link,
+    outbox: Outbox,
+    clock: Callable[[], datetime],
+    took: Callable[[Sequence[LogLine]], None],
+) -> tuple[SourceFollower, ...]:
+    """A follower for each log that the settings name."""
+    server, job = settings.server, settings.job
+    last = int(server.log_last_mib * MIB)
+    parts = parts_of(settings)
+    wanted: list[tuple[Source, str | tuple[str, ...] | None, str, int]] = [
+        (Source.JOB, job.log_command or followed_path(settings, job.log), "", JOB_LOG_BYTES),
+        (Source.PROGRESS, followed_path(settings, job.progress), "", JOB_LOG_BYTES),
+        (Source.SERVER, server.log_command, "", last),
+        *((Source.SERVER, followed_path(settings, path), path if parts else "", last) for path in server.log_paths),
+    ]
+    return tuple(
+        SourceFollower(
+            source, where, host=host, link=link, outbox=outbox, clock=clock, took=took, part=part, last_bytes=last_bytes
+        )
+        for source, where, part, last_bytes in wanted
+        if where is not None
+    )
+
+
+def parts_of(settings: Settings) -> tuple[str, ...]:
+    """Names of the server's log files when there are several: each has its own half line and its own clock."""
+    paths = settings.server.log_paths
+    return paths if len(paths) > 1 else ()
+
+
+def gap_line(source: Source, reset: Reset, at: datetime) -> LogLine:
+    """Say in the log itself, in its place, that what follows is not the continuation of what stands before."""
+    if reset.kind == "restarted":
+        return LogLine(source, "-- the log's command was started anew: lines may be missing or doubled --", at, "gap")
+    if reset.lost_bytes == 0:
+        return LogLine(source, f"-- the file was {reset.kind}: nothing is lost --", at, "gap")
+    size = "an unknown number of" if reset.lost_bytes is None else f"{reset.lost_bytes:,}"
+    return LogLine(source, f"-- {size} bytes are gone: the file was {reset.kind} --", at, "gap")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from console.control import Verb
+from console.control import STOP_STEP, WHEN_LEFT, Verb
 from console.feed import LinesArrived, Noticed, SnapshotTaken
 from console.job.events import Source
 from console.job.reading import EXIT_CODES, line, reading, text
@@ -75,7 +76,10 @@ async def _consumed(facts: AsyncIterator[Fact]) -> AsyncIterator[None]:
         yield
     finally:
         task.cancel()
-        await asyncio.gather(task, return_exceptions=True)
+        # What the feed died of must not pass for a quiet host.
+        (end,) = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(end, Exception):
+            raise end
 
 
 def run_watch(settings: Settings, *, as_json: bool) -> int:
@@ -84,9 +88,10 @@ def run_watch(settings: Settings, *, as_json: bool) -> int:
 
 
 async def _watch(settings: Settings, *, as_json: bool) -> int:
-    session = open_session(settings)
+    session = open_session(settings, remember=True)
     facts = session.feed.facts()
     last: Snapshot | None = None
+    said = ""
     try:
         async for fact in facts:
             if isinstance(fact, Noticed) and not as_json:
@@ -94,6 +99,7 @@ async def _watch(settings: Settings, *, as_json: bool) -> int:
             if not isinstance(fact, SnapshotTaken):
                 continue
             snapshot = fact.snapshot
+            said = tell_link(snapshot, said)
             if last is None or _changed(last, snapshot):
                 click.echo(json.dumps(reading(snapshot)) if as_json else line(snapshot))
                 last = snapshot
@@ -102,6 +108,15 @@ async def _watch(settings: Settings, *, as_json: bool) -> int:
     finally:
         await facts.aclose()
     return BLIND
+
+
+def tell_link(snapshot: Snapshot, said: str) -> str:
+    """Say on stderr why there is no connection, once for each reason; give what was said last."""
+    link = snapshot.link
+    reason = link.reason if link.state in {"lost", "refused"} else ""
+    if reason and reason != said:
+        click.echo(reason, err=True)
+    return reason or ("" if link.state == "up" else said)
 
 
 def _changed(old: Snapshot, new: Snapshot) -> bool:
@@ -159,19 +174,24 @@ async def _logs(settings: Settings, source: Source, pattern: re.Pattern[str] | N
     session = open_session(settings)
     facts = session.feed.facts()
     settled = asyncio.create_task(session.feed.settle(60.0))
+    said = ""
     try:
         async for fact in facts:
             if isinstance(fact, LinesArrived):
                 _print(fact.lines, source, pattern)
-            elif settled.done() and not follow:
-                break
+            elif isinstance(fact, Noticed):
+                click.echo(fact.text, err=True)
+            else:
+                said = tell_link(fact.snapshot, said) if follow else ""
+                if settled.done() and not follow:
+                    break
     finally:
         settled.cancel()
         await facts.aclose()
     snapshot = session.feed.snapshot(now())
     view = next((log for log in snapshot.logs if log.source == source), None)
     if view is not None and view.state not in {"", "following"} and not view.lines:
-        click.echo(view.reason, err=True)
+        click.echo(f"{view.path}: {view.reason}. `longwait doctor` checks the paths.", err=True)
         return CANNOT
     if snapshot.link.state != "up":
         click.echo(snapshot.link.reason, err=True)
@@ -228,18 +248,32 @@ def show(plan: ActionPlan) -> None:
 
 
 def _agreed(verb: Verb) -> bool:
+    """Ask. The loop stands still meanwhile, so Ctrl-C is taken back from it: it must end the question at once."""
     if not sys.stdin.isatty():
         click.echo("Not asked, since this is no terminal; give --yes to act.", err=True)
         return False
-    return click.confirm(f"{verb.capitalize()} the job?", default=False)
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return click.confirm(f"{verb.capitalize()} the job?", default=False)
+    except click.Abort:
+        click.echo()
+        return False
+    finally:
+        signal.signal(signal.SIGINT, former)
 
 
 async def _carry_out(control: Controller, plan: ActionPlan) -> int:
-    failed = False
-    async for step in control.carry_out(plan):
-        if step.state == "running":
-            continue
-        took = "" if step.seconds is None else f" ({step.seconds:.1f} s)"
-        click.echo(f"{step.state:<7} {step.name}{took}{': ' + step.detail if step.detail else ''}")
-        failed = step.state == "failed"
+    failed = stopping = False
+    try:
+        async for step in control.carry_out(plan):
+            stopping = stopping or (step.name == STOP_STEP and bool(step.detail))
+            if step.state == "running":
+                continue
+            took = "" if step.seconds is None else f" ({step.seconds:.1f} s)"
+            click.echo(f"{step.state:<7} {step.name}{took}{': ' + step.detail if step.detail else ''}")
+            failed = step.state == "failed"
+    except asyncio.CancelledError:
+        if stopping:
+            click.echo(WHEN_LEFT, err=True)
+        raise
     return CANNOT if failed else 0

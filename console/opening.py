@@ -88,6 +88,11 @@ class Opening:
         if self._session is not None:
             self._session.feed.reconnect()
 
+    def look(self) -> None:
+        """Look at the job's process now, once there is a session."""
+        if self._session is not None:
+            self._session.feed.look()
+
     async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
         """Look at the host and say what would be done."""
         return await self._control().plan(verb, script)

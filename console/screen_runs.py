@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import importlib
+import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -29,7 +30,7 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
         if settings.host != "local":
             # In a thread, so that the screen answers while the SSH library is read from disk.
             await asyncio.to_thread(importlib.import_module, "remote.ssh")
-        return open_session(settings)
+        return open_session(settings, remember=True)
 
     opening = Opening(opened, plan=plan_of(settings), waiting_for=f"connecting to {settings.host}", clock=now)
     controlled = not read_only and spec_of(settings.job) is not None
@@ -66,5 +67,17 @@ def _run(app: LongwaitApp) -> int:
     if not sys.stdout.isatty():
         click.echo("The console needs a terminal; `longwait status` and `longwait watch` do without.", err=True)
         return NOT_A_TERMINAL
-    app.run()
+    asyncio.run(_run_until_told(app))
     return app.return_code or 0
+
+
+async def _run_until_told(app: LongwaitApp) -> None:
+    """Run; TERM, and HUP from a closed terminal, end it as ``q`` does: the screen is put back, the history saved."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        loop.add_signal_handler(number, app.exit)
+    try:
+        await app.run_async()
+    finally:
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            loop.remove_signal_handler(number)

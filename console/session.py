@@ -40,12 +40,19 @@ class Session:
     control: JobControl | None
 
 
-def open_session(settings: Settings, *, clock: Callable[[], datetime] = now) -> Session:
-    """Make the parts; nothing is connected or asked yet."""
+def open_session(settings: Settings, *, clock: Callable[[], datetime] = now, remember: bool = False) -> Session:
+    """Make the parts; nothing is connected or asked yet.
+
+    Args:
+        settings: The run.
+        clock: The time now, UTC.
+        remember: Keep a history, if the settings allow it: for what stays open, not for one look.
+    """
     host = host_of(settings)
     spec = spec_of(settings.job)
     control = None if spec is None else JobControl(host, spec, grace_s=settings.job.grace_s, clock=clock)
-    feed = Feed(host, settings, look=None if control is None else control.process_fact, clock=clock)
+    look = None if control is None else control.process_fact
+    feed = Feed(host, settings, look=look, clock=clock, remember=remember and settings.history)
     return Session(settings, host, feed, control)
 
 

@@ -6,6 +6,7 @@ RemoteError          host, what was tried, a sentence for a person; ``retryable`
     HostKeyRejected  unknown or changed; never silenced                 (not)
   LinkLost           was in, is out                                     (retryable)
   CommandFailed      argv, exit status, tail of stderr
+    NoSession        the connection gave the command no session, or no end of it; no word of the command's own
   CommandTimedOut    argv, seconds
   FileUnavailable    a remote file is missing, a folder, or unreadable  (retryable: it may yet come)
   HttpUnavailable    no HTTP answer: refused, reset, timed out          (retryable)
@@ -77,6 +78,10 @@ class CommandFailed(RemoteError):  # noqa: N818
         self.argv = tuple(argv)
         self.status = status
         self.stderr = stderr
+
+
+class NoSession(CommandFailed):
+    """The connection lives and gave the command no session (MaxSessions), or its session ended without a status."""
 
 
 class CommandTimedOut(RemoteError):  # noqa: N818

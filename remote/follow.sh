@@ -4,6 +4,10 @@
 # The file stays open as descriptor 3: after a rename the old one is read to its end before the new one is opened.
 export LC_ALL=C
 f=$1 want=$2 pos=$3 mark=$4 last=$5 poll=$6 beats=$7 chunk=$8
+at_mark=$pos
+# The size of a frame. Each costs the start of a process, but none counts before it is whole: it grows while the link
+# takes one in less than 0.2 s, and shrinks when that needs more than 1 s.
+step=65536 most=$((chunk * 4))
 case $f in -*) f=./$f ;; esac
 case $f in */*) dir=${f%/*}/ ;; *) dir=./ ;; esac
 me=/proc/self/fd/3
@@ -36,10 +40,9 @@ obstacle() {
 tell_obstacle() { [ "$why" = "$told" ] || { told=$why; [ -z "$why" ] || say 'W %s\n' "$why"; }; }
 
 # Opens $1 as descriptor 3 at its start; ino, size. A file that vanished meanwhile is a failure, not the end of the
-# shell, which is what a plain exec would make of it.
+# shell, which is what exec without command would make of it.
 open() {
-    (exec 3<"$1") 2>/dev/null || return 1
-    exec 3<"$1"
+    { command exec 3<"$1"; } 2>/dev/null || return 1
     set -- $(stat -L -c '%i %s' $me 2>/dev/null)
     [ $# -eq 2 ] || { printf 'stat -L -c on %s does not work here\n' "$me" >&2; exit 8; }
     ino=$1 size=$2 moved=0
@@ -59,11 +62,11 @@ look_back() {
     unset IFS
 }
 
-# Whether descriptor 3 still holds what was read up to pos. An empty mark is no evidence.
+# Whether descriptor 3 still holds what was read up to pos, by the bytes before at_mark. An empty mark is no evidence.
 same_past() {
     [ "$size" -ge "$pos" ] || return 1
     [ -n "$mark" ] || return 0
-    look_back "$pos" $((${#mark} / 2))
+    look_back "$at_mark" $((${#mark} / 2))
     [ -z "$seen" ] || [ "$seen" = "$mark" ]
 }
 
@@ -81,22 +84,40 @@ give() {
     pos=$at quiet=0
 }
 
-# Sends all up to size. The mark is read before the bytes are sent: whoever has them may cut the file at once.
+# Sets $1 to hundredths of seconds that only grow. The 1 before them keeps "0.08" from being an octal number.
+clock() {
+    read -r up rest </proc/uptime || up=0.0
+    eval "$1=1${up%.*}${up#*.}"
+}
+
+pace() {
+    clock is
+    if [ $((is - was)) -gt 100 ]; then
+        [ "$step" -le 65536 ] || step=$((step / 2))
+    elif [ $((is - was)) -lt 20 ] && [ "$step" -lt "$most" ]; then
+        step=$((step * 2))
+    fi
+}
+
+# Sends all up to size. The mark is read before the bytes are sent: whoever has them may cut the file at once. One at
+# the beginning and one at the end are enough; a file that was cut while it was read keeps its former one.
 drain() {
     while [ "$pos" -lt "$size" ]; do
         n=$((size - pos)) seen=
-        if [ "$n" -gt "$chunk" ]; then n=$chunk; else look_back "$size" 16; fi
+        [ "$n" -le "$step" ] || n=$step
+        if [ -z "$mark" ] || [ $((pos + n)) -eq "$size" ]; then look_back $((pos + n)) 256; fi
+        clock was
         give "$n"
         [ "$got" -gt 0 ] || break
-        [ "$pos" -eq "$size" ] || seen=
-        mark=$seen
+        [ "$n" -ne "$step" ] || pace
+        if [ -n "$seen" ] && [ "$got" -eq "$n" ]; then mark=$seen at_mark=$pos; fi
     done
 }
 
 # From the first byte of what descriptor 3 is now.
 restart() {
-    say 'R %s %s\n' "$1" "$2"
-    pos=0 mark=
+    say 'R %s %s %s\n' "$1" "$2" "$ino"
+    pos=0 mark= at_mark=0
 }
 
 # found: the file of this folder with inode $1. One stat for all; its lines are counted, since names may hold anything.
@@ -109,23 +130,36 @@ find_inode() {
     done
 }
 
-# found: the next of the rotated files after the one with inode ino, by time of the last write; the path itself when
-# there is none between. Two rotations may have happened while nobody looked.
+# found: the rotated file that was written next after descriptor 3, by time of the last write; the path itself when there
+# is none between. Two rotations may have happened while nobody looked.
 find_next() {
-    find_inode "$ino"
-    older=$found found=
-    [ -n "$older" ] && [ "$older" != "$f" ] && for g in "$f".[0-9]* "$f"-[0-9]*; do
-        packed "$g" || [ ! "$g" -nt "$older" ] || { [ -n "$found" ] && [ "$g" -nt "$found" ]; } || found=$g
+    found=
+    for g in "$f".[0-9]* "$f"-[0-9]*; do
+        packed "$g" || [ ! -f "$g" ] || [ ! "$g" -nt $me ] || { [ -n "$found" ] && [ "$g" -nt "$found" ]; } || found=$g
     done
     [ -n "$found" ] || found=$f
 }
 
+# Opens what find_next finds. Names move while a rotation is under way, so it must be found again once it is held.
+open_next() {
+    find_next
+    { command exec 4<"$found"; } 2>/dev/null || return 1
+    next=$found
+    find_next
+    set -- "$next" $(stat -L -c %i "$found" /proc/self/fd/4 2>/dev/null)
+    [ "$found" = "$1" ] && [ $# -eq 3 ] && [ "$2" = "$3" ] && open /proc/self/fd/4
+}
+
+# Whether a name is one that rotation gives.
+rotated() { case $1 in "$f".[0-9]* | "$f"-[0-9]*) return 0 ;; *) return 1 ;; esac; }
+
 # Whether a name is of a compressed file.
 packed() { case $1 in *.gz | *.xz | *.bz2 | *.zst) return 0 ;; *) return 1 ;; esac; }
 
-# Opens the copy that copy-and-truncate rotation made: the rotated file with the same past. Only a full mark is proof.
-open_copy() {
-    [ ${#mark} -eq 32 ] || return 1
+# Opens the copy that copy-and-truncate rotation made: the rotated file with the same past. Fewer than 16 bytes
+# are no proof. Names may move meanwhile, hence two tries.
+open_copy() { [ ${#mark} -ge 32 ] && { try_copies || try_copies; }; }
+try_copies() {
     for g in "$f".[0-9]* "$f"-[0-9]*; do
         [ -f "$g" ] && ! packed "$g" && open "$g" && same_past && return
     done
@@ -140,28 +174,42 @@ await_path() {
     told=
 }
 
-# Opens the file that holds the cursor's place: the path's, else a rotated sibling.
+# Opens the file that has the cursor's inode number: the path's, else one of its folder. Names move while a rotation is
+# under way, hence three tries.
+find_again() {
+    for try in 1 2 3; do
+        obstacle
+        found=$f
+        [ -z "$why" ] && open "$f" && [ "$ino" = "$want" ] && return
+        find_inode "$want"
+        [ -n "$found" ] && [ -f "$found" ] && open "$found" && [ "$ino" = "$want" ] && return
+    done
+    return 1
+}
+
+# Opens the file that holds the cursor's place, or what is the best start after it.
 resume() {
-    obstacle
-    if [ -z "$why" ] && open "$f" && [ "$ino" = "$want" ]; then
-        same_past || recover
-        return
+    if find_again; then
+        ! same_past || return
+        # A file cut first and then renamed is read too: what it holds now is not lost.
+        if [ "$found" = "$f" ] || rotated "$found"; then recover; return; fi
     fi
-    find_inode "$want"
-    if [ -n "$found" ] && [ -f "$found" ] && open "$found" && [ "$ino" = "$want" ] && same_past; then return; fi
     ino=
     await_path
     [ "$ino" = "$want" ] && same_past || restart replaced '?'
 }
 
 # The file was cut, or written anew. What was added before that may be in a copy; else it can't be known what is lost.
+# What it holds now is read from its beginning, wherever its name is by now.
 recover() {
     kind=truncated
     [ "$size" -lt "$pos" ] || kind=replaced
-    open_copy && return
-    ino=
-    await_path
-    restart "$kind" '?'
+    exec 4<&3
+    if ! open_copy; then
+        if ! open /proc/self/fd/4; then ino=; await_path; fi
+        restart "$kind" '?'
+    fi
+    exec 4<&-
 }
 
 # Where to start in a file that is met for the first time: one byte earlier, which may be a line's end.
@@ -178,8 +226,8 @@ change() {
     if [ "$fresh" = 1 ] && [ "$moved" -lt 20 ] || [ "$moved" -lt 2 ]; then return; fi
     kind=rotated
     [ "$links" != 0 ] || kind=replaced
-    find_next
-    open "$found" && restart "$kind" 0
+    open_next && restart "$kind" 0
+    exec 4<&-
 }
 
 # Looks at the path and at descriptor 3 in one step; fresh is 1 when there are bytes to send.

@@ -7,7 +7,7 @@ bytes of the file:
     S inode offset                  the file is open, and reading starts at this offset
     D inode offset length           then ``length`` bytes, then:
     d got                           how many of these bytes are the file's (the rest is padding)
-    R kind lost                     rotated, truncated or replaced; bytes lost, ``?`` when that can't be known
+    R kind lost inode               rotated, truncated or replaced; bytes lost, ``?`` when that can't be known
     W kind                          nothing to read yet: missing, folder or unreadable
     B size at_end                   alive; the file's size, 1 when all of it was sent
 """
@@ -18,13 +18,14 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, cast
 
-ResetKind = Literal["rotated", "truncated", "replaced"]
-WaitingKind = Literal["missing", "folder", "unreadable"]
+ResetKind = Literal["rotated", "truncated", "replaced", "restarted"]
+WaitingKind = Literal["missing", "folder", "unreadable", "ended"]
 
 HELLO = b"longwait-follow 1"
 """The program's first line."""
-MARK_BYTES = 16
-"""Length of a cursor's mark: enough to tell two logs apart, little enough to read at each look."""
+MARK_BYTES = 256
+"""Length of a cursor's mark: more than a line, so that a stamp or a number is in it. Lines of a server end alike and
+are of equal lengths: after a restart into the same file, 16 bytes before the same offset were the same too often."""
 _MAX_LINE = 256
 _MAX_NOISE = 65_536
 _MAX_BODY = 16 * 1_048_576
@@ -42,7 +43,7 @@ class Cursor:
     Attributes:
         inode: The file's inode number.
         offset: Bytes of it that were read.
-        mark: The last (at most 16) bytes before the offset, as hexadecimal digits. They are compared on resuming: a
+        mark: The last (at most 256) bytes before the offset, as hexadecimal digits. They are compared on resuming: a
             file that was truncated and grew past the offset meanwhile, or that got a deleted file's inode
             number, is thus seen. Empty: not compared.
     """
@@ -70,13 +71,15 @@ class Reset:
     """What follows is not the continuation of what came before: it starts at the first byte of a file.
 
     Attributes:
-        kind: ``rotated`` (renamed, a new one in its place), ``truncated`` (made shorter in place) or ``replaced``
-            (deleted or overwritten by another file).
+        kind: ``rotated`` (renamed, a new one in its place), ``truncated`` (made shorter in place), ``replaced``
+            (deleted or overwritten by another file) or ``restarted`` (a command's output that can't be resumed).
         lost_bytes: Bytes that were never seen and are gone; 0 when none are, None when that can't be known.
+        cursor: The start of what follows: who resumes there is not told the same again. None when it has no place.
     """
 
     kind: ResetKind
     lost_bytes: int | None
+    cursor: Cursor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,9 +202,10 @@ class FrameParser:
                 if not 0 < self._frame[2] <= _MAX_BODY:
                     raise ValueError(length)
                 return None
-            case ["R", ("rotated" | "truncated" | "replaced") as kind, lost]:
+            case ["R", ("rotated" | "truncated" | "replaced") as kind, lost, *inode] if len(inode) <= 1:
                 self._tail, self._to_line_start = b"", False
-                return Reset(kind, None if lost == "?" else int(lost))
+                start = Cursor(int(inode[0]), 0) if inode else None
+                return Reset(kind, None if lost == "?" else int(lost), start)
             case ["W", kind]:
                 return Waiting(_REASONS[kind], cast("WaitingKind", kind))
             case ["B", size, at_end]:
@@ -217,7 +221,8 @@ class FrameParser:
         if not footer.startswith(b"d ") or not footer[2:].isdigit() or int(footer[2:]) > length:
             raise FrameError(f"a frame of {length} bytes ends with {footer[:80]!r}")
         got = int(footer[2:])
-        data = bytes(self._buffer[:got])
+        with memoryview(self._buffer) as view:
+            data = bytes(view[:got])
         del self._buffer[: length + len(footer) + 1]
         self._frame = None
         self._tail = (self._tail + data)[-MARK_BYTES:]

@@ -17,6 +17,7 @@ import httpx
 from remote.errors import HttpUnavailable
 from remote.host import Answer
 from remote.http_stream import Backend
+from remote.outcome import without_stop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Mapping
@@ -65,7 +66,9 @@ class HttpClient:
             message = f"{where} on {self._host} gave no whole answer in {timeout_s:g} s."
             raise HttpUnavailable(message, host=self._host) from error
         except _FAILURES as error:
-            message = f"{where} on {self._host} gave no HTTP answer: {str(error) or type(error).__name__}."
+            message = (
+                f"{where} on {self._host} gave no HTTP answer: {without_stop(str(error)) or type(error).__name__}."
+            )
             raise HttpUnavailable(message, host=self._host) from error
 
     async def _ask(

@@ -11,7 +11,7 @@ import psutil
 
 from remote.errors import HttpUnavailable
 from remote.host import Answer, Completed
-from remote.outcome import NOT_EXECUTABLE, NOT_FOUND, STDERR_TAIL, command_failed, command_timed_out
+from remote.outcome import NOT_EXECUTABLE, NOT_FOUND, STDERR_TAIL, command_failed, command_timed_out, without_stop
 
 if TYPE_CHECKING:
     from asyncio.subprocess import Process
@@ -115,7 +115,7 @@ class LocalHost:
         except ConnectionRefusedError as error:
             raise HttpUnavailable(f"Nothing listens on {name}:{port} on {self.name}.", host=self.name) from error
         except OSError as error:
-            message = f"{name}:{port} can't be reached from {self.name}: {error.strerror or error}."
+            message = f"{name}:{port} can't be reached from {self.name}: {without_stop(error.strerror or str(error))}."
             raise HttpUnavailable(message, host=self.name) from error
 
 

@@ -19,6 +19,11 @@ NOT_EXECUTABLE = 126
 _MAX_WORDS = 80
 
 
+def without_stop(text: str) -> str:
+    """Somebody else's words for the end of a sentence of ours, which has its own full stop."""
+    return text.strip().rstrip(".").rstrip()
+
+
 def call_of(argv: Sequence[str]) -> str:
     """A short name for a command: a program given to ``sh -c`` goes by the name in its ``$0``."""
     match list(argv):

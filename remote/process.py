@@ -90,15 +90,22 @@ class FoundProcess:
 class JobSpec:
     """The job as the operator set it up.
 
+    Paths are the host's: one that begins with ``~`` begins at the login's home, a relative ``log`` or ``script`` in
+    ``run_dir``, and a relative ``run_dir`` where the login's commands do, at its home.
+
+    Script (without one the command) and log stand for the job: two that differ in them are two jobs, each with a record
+    and a lock of its own, also in one ``run_dir``.
+
     Attributes:
         python: The Python on the host (3.8 or newer) that carries out the remote steps.
         run_dir: Folder on the host: where the job runs, and where ``.longwait/`` keeps its record and lock.
         argv: The job's command; empty when it is only to be found, never started.
-        log: File on the host that its stdout and stderr are appended to; relative to ``run_dir``.
+        log: File on the host that its stdout and stderr are appended to; two jobs do not share one.
         env: Variables set for it beyond those of a login; a ``None`` removes one.
-        script: The Python script that the command runs; relative to ``run_dir``; empty when it is not one.
-        match: Words that its command line contains; asked besides ``script``, when not empty. With neither, a process
-            that longwait did not start is found by the very command line and folder.
+        script: The Python script that the command runs; empty when it is not one.
+        match: Words that its command line contains. With ``script`` they tell apart jobs of one script, wherever they
+            are; without it they must be where the line says what it runs, not in later arguments. With neither, a
+            process that longwait did not start is found by the very command line and folder.
     """
 
     python: str
@@ -112,12 +119,16 @@ class JobSpec:
     @property
     def script_path(self) -> str:
         """The script's path on the host; empty when there is none."""
-        return posixpath.join(self.run_dir, self.script) if self.script else ""
+        return self._placed(self.script) if self.script else ""
 
     @property
     def log_path(self) -> str:
         """The log's path on the host."""
-        return posixpath.join(self.run_dir, self.log)
+        return self._placed(self.log)
+
+    def _placed(self, path: str) -> str:
+        """A path where the host will look for it; ``~`` stays, since the host knows its homes."""
+        return path if path.startswith("~") else posixpath.join(self.run_dir, path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +182,7 @@ async def start(host: Host, spec: JobSpec, *, watch_s: float = WATCH_S) -> Found
         CommandFailed: It could not be started, or ended at once; the message says why, ``stderr`` has its last lines.
         RemoteError: The host could not be asked, or its answer was lost: then the job may run.
     """
-    request = {**_where(spec), "env": dict(spec.env), "log": spec.log, "watch_s": watch_s}
+    request = {**_where(spec), "env": dict(spec.env), "watch_s": watch_s}
     answer = await ask(host, spec.python, "start", request, timeout_s=START_TIMEOUT_S)
     return _found(answer["process"])
 
@@ -201,7 +212,13 @@ async def stop(
 
 
 def _where(spec: JobSpec) -> dict[str, object]:
-    return {"run_dir": spec.run_dir, "script": spec.script, "match": spec.match, "argv": list(spec.argv)}
+    return {
+        "run_dir": spec.run_dir,
+        "script": spec.script,
+        "match": spec.match,
+        "argv": list(spec.argv),
+        "log": spec.log,
+    }
 
 
 def _found(fields: Fields) -> FoundProcess:

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
-from remote.errors import CommandFailed, HttpUnavailable, LinkLost
+from remote.errors import HttpUnavailable, LinkLost, NoSession
 from remote.host import Answer, Completed
-from remote.outcome import STDERR_TAIL, call_of, command_failed, command_timed_out
+from remote.outcome import STDERR_TAIL, call_of, command_failed, command_timed_out, without_stop
 from remote.ssh_leash import leashed
 from remote.ssh_route import Route
 from remote.ssh_target import SshSettings
@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 MAX_RUNS = 5
 """Commands at one time, the rest waits: sshd gives ten sessions per connection (MaxSessions), and logs are followed."""
+SESSION_PAUSES_S = (0.02, 0.05, 0.1, 0.2)
+"""Seconds before each further attempt to open a session that was refused: too many may be open for a moment."""
 _READ = 65_536
 
 
@@ -150,11 +152,20 @@ class SshHost:
         """A remote command; it is ended, and its channel closed, on leaving."""
         with self._translated(argv):
             command = shlex.join(leashed(argv) if leash else argv)
-            process = await self._connection().create_process(command, encoding=None)
+            process = await self._opened(command)
         try:
             yield process
         finally:
             process.close()
+
+    async def _opened(self, command: str) -> asyncssh.SSHClientProcess[bytes]:
+        """A session with a command; sshd counts one that has just ended for a moment longer than we do."""
+        for pause in SESSION_PAUSES_S:
+            try:
+                return await self._connection().create_process(command, encoding=None)
+            except asyncssh.ChannelOpenError:
+                await asyncio.sleep(pause)
+        return await self._connection().create_process(command, encoding=None)
 
     def _status(self, argv: Sequence[str], process: asyncssh.SSHClientProcess[bytes]) -> int:
         """The exit status; negative for a signal."""
@@ -164,7 +175,7 @@ class SshHost:
         if self._is_lost():
             raise self._link_lost()
         message = f"{call_of(argv)} on {self._name} went away without an exit status."
-        raise CommandFailed(message, host=self._name, argv=argv)
+        raise NoSession(message, host=self._name, argv=argv)
 
     async def fetch(
         self,
@@ -199,7 +210,7 @@ class SshHost:
             elif error.reason in {"", "Connection refused"}:
                 message = f"Nothing listens on {name}:{port} on {self._name}."
             else:
-                message = f"{name}:{port} can't be reached from {self._name}: {error.reason}."
+                message = f"{name}:{port} can't be reached from {self._name}: {without_stop(error.reason)}."
             raise HttpUnavailable(message, host=self._name) from error
 
     def _connection(self) -> asyncssh.SSHClientConnection:
@@ -223,8 +234,12 @@ class SshHost:
         except asyncssh.ChannelOpenError as error:
             if self._is_lost():
                 raise self._link_lost() from error
-            message = f"{self._name} opened no session for {call_of(argv)}: {error.reason or 'too many are open'}."
-            raise CommandFailed(message, host=self._name, argv=argv) from error
+            why = without_stop(error.reason) or "no reason given"
+            message = (
+                f"{self._name} opened no session for a command: {why}. Its SSH server may allow no more at one time "
+                "(MaxSessions): try again in a moment."
+            )
+            raise NoSession(message, host=self._name, argv=argv) from error
         except (asyncssh.Error, ConnectionError) as error:
             lost = self._link_lost() if self._is_lost() else LinkLost(self._epitaph(error), host=self._name)
             raise lost from error

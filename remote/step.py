@@ -16,8 +16,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
-from remote.errors import CommandFailed, CommandTimedOut, JobAlreadyRuns, NotOurProcess, RemoteError
-from remote.outcome import NOT_EXECUTABLE, NOT_FOUND
+from remote.errors import CommandFailed, CommandTimedOut, JobAlreadyRuns, NoSession, NotOurProcess, RemoteError
+from remote.outcome import NOT_EXECUTABLE, NOT_FOUND, without_stop
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Mapping
@@ -73,10 +73,8 @@ async def ask(
     """
     argv = (python, "-ISBc", BOOT)
     stdin = b"%d\n%b%b\n%b" % (len(program()), program(), encode(verb, request).encode("ascii"), data)
-    try:
-        done = await host.run(argv, stdin=stdin, timeout_s=timeout_s, check=False)
-    except CommandFailed as error:
-        raise _python_failed(host.name, argv, error.status, error.stderr or error.message) from error
+    # What it raises in spite of ``check=False`` is a fault of the connection, not of the host's Python.
+    done = await host.run(argv, stdin=stdin, timeout_s=timeout_s, check=False)
     if done.status != 0:
         raise _python_failed(host.name, argv, done.status, done.stderr.decode("utf-8", "replace"))
     answers = [line for line in done.stdout.splitlines() if _is_answer(line)]
@@ -109,7 +107,8 @@ async def ask_stream(
                 for line in filter(_is_answer, lines):
                     yield decode(host.name, shown, line)
     except CommandFailed as error:
-        if error.argv != argv:  # an answer that says why not; the rest is the stream's own end
+        # An answer that says why not, or a fault of the connection; the rest is the Python's own end.
+        if error.argv != argv or isinstance(error, NoSession):
             raise
         raise _python_failed(host.name, shown, error.status, error.stderr) from error
     except TimeoutError as error:
@@ -159,7 +158,7 @@ def _refusal(host: str, argv: tuple[str, ...], fields: Fields) -> RemoteError:
 def _python_failed(host: str, argv: tuple[str, ...], status: int, stderr: str) -> CommandFailed:
     """Say why the host's Python did not carry out a step."""
     python = argv[0]
-    last = stderr.strip().splitlines()[-1] if stderr.strip() else f"exit status {status}"
+    last = without_stop(stderr.strip().splitlines()[-1]) if stderr.strip() else f"exit status {status}"
     old = re.search(r"longwait-old-python (\S+)|nknown option: -I", stderr)
     if status in {NOT_EXECUTABLE, NOT_FOUND}:
         why = f"There is no Python to run at {python!r} on {host} ({last}); set `python` in the config."

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from remote.payload.procctl import job_key
 from remote.process import JobSpec
 
 if TYPE_CHECKING:
@@ -60,6 +61,12 @@ class Box:
     def path(self) -> Path:
         """The script."""
         return self.folder / self.script
+
+    @property
+    def record(self) -> Path:
+        """The record of the job's start; its name says which of the folder's jobs it is of."""
+        key = job_key({"run_dir": str(self.folder), **{name: getattr(self.spec, name) for name in ("script", "log")}})
+        return self.folder / ".longwait" / f"job-{key}.json"
 
     def write(self, text: str) -> None:
         """Write the script."""

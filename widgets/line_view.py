@@ -12,6 +12,9 @@ from textual.strip import Strip
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from rich.style import Style
+    from textual.geometry import Region
+
 MORE = "…"
 """Stands in the last cell of a line that goes on to the right."""
 
@@ -23,7 +26,7 @@ def _reached(text: str, reach: int) -> str:
 
 
 class LineView(ScrollView, can_focus=True):
-    """Lines of any text, one row each, cut at the right and scrolled sideways; never wrapped."""
+    """Lines of any text, one row each, cut at the right and scrolled sideways."""
 
     ALLOW_SELECT = False
     """The lines move while they are read; the terminal's own selection takes what is on the screen."""
@@ -44,6 +47,9 @@ class LineView(ScrollView, can_focus=True):
     }
     """
 
+    _base: Style | None = None
+    """The widget's own style while rows are drawn."""
+
     def pieces(self, index: int) -> Iterable[tuple[str, str]]:
         """Give a line as pieces of clean text, each with its component class or "".
 
@@ -52,19 +58,53 @@ class LineView(ScrollView, can_focus=True):
         """
         raise NotImplementedError
 
+    def row_pieces(self, row: int) -> Iterable[tuple[str, str]]:
+        """Give what stands in a row; a line's pieces unless a subclass breaks lines."""
+        return self.pieces(row)
+
+    def row_part(self, _row: int) -> str:
+        """Give the component class that is laid over a whole row, or ""."""
+        return ""
+
+    @property
+    def text_width(self) -> int:
+        """Cells of a row beside the scrollbar, which covers the end of the widget's own width."""
+        return max(1, self.scrollable_content_region.width)
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw several rows, with the style of the widget worked out once: that costs more than a row."""
+        self._base = self.rich_style
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._base = None
+
     def render_line(self, y: int) -> Strip:
         """Draw one row of the view."""
-        width = self.size.width
         across, down = self.scroll_offset
-        style = self.rich_style
+        style = self._base or self.rich_style
+        strip = self._drawn(self.row_pieces(down + y), across, self.text_width, style)
+        strip = strip.extend_cell_length(self.size.width, style)
+        part = self.row_part(down + y)
+        if not part:
+            return strip
+        over = self.get_component_rich_style(part, partial=True)
+        return Strip(Segment.apply_style(strip, post_style=over), strip.cell_length)
+
+    def _drawn(self, pieces: Iterable[tuple[str, str]], across: int, width: int, style: Style) -> Strip:
+        """Draw pieces in so many cells, after so many that are scrolled away."""
         segments = [
             Segment(_reached(text, across + width + 1), self.get_component_rich_style(part) if part else style)
-            for text, part in self.pieces(down + y)
+            for text, part in pieces
             if text
         ]
         total = sum(cell_len(segment.text) for segment in segments)
         strip = Strip(segments, total)
-        if total - across <= width or width < 1:
+        if total - across <= width:
             return strip.crop_extend(across, across + width, style)
         shown = strip.crop_extend(across, across + width - 1, style)
-        return Strip.join([shown, Strip([Segment(MORE, self.get_component_rich_style("line-view--more"))], 1)])
+        # The sign goes on below the scrollbar, which comes and goes: it is in sight either way.
+        cells = max(0, self.size.width - width) + 1
+        return Strip.join(
+            [shown, Strip([Segment(MORE * cells, self.get_component_rich_style("line-view--more"))], cells)]
+        )

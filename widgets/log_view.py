@@ -1,37 +1,37 @@
-"""A bounded log that follows its end, holds still while it is read, and can be filtered."""
+"""A bounded log that follows its end, holds still while it is read, and can be filtered and searched."""
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import Binding, BindingType
+from rich.cells import cell_len
 from textual.content import Content
-from textual.geometry import Size
-from textual.message import Message
 from textual.reactive import reactive
 
-from widgets.line_view import LineView
-from widgets.log_buffer import MAX_LINES, SIGNS, Change, Level, LogBuffer, LogText
-from widgets.plain import clean, measured
+from widgets.follow_view import FollowView
+from widgets.log_buffer import MAX_CHARACTERS, MAX_LINES, SIGN_CELLS, SIGNS, Change, Level, LogBuffer, LogText
+from widgets.log_find import Finder, marked
+from widgets.log_rows import breaks, part, rows_of
+from widgets.plain import LINE_LIMIT, clean, measured
 
 if TYPE_CHECKING:
-    import re
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["MAX_LINES", "SIGNS", "Level", "LogText", "LogView"]
 
 
-class LogView(LineView):
+def _indent(head: int, width: int) -> int:
+    """Give how far the later rows of a line stand to the right: below its text, when enough width is left."""
+    return head if head * 3 <= width else 0
+
+
+class LogView(FollowView):
     """The newest lines of a log.
 
     It follows the end. Scrolled up, it holds still and counts what comes in below; at the end it follows again. When
     the bound is reached while it holds still, the oldest lines go, and the view stays on the same text while it can.
     """
-
-    BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("end", "follow_end", "Follow", tooltip="Go to the newest line and follow", id="log-follow"),
-    ]
-    """The rest of the keys are those of any scrolling container."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "log-view--stamp",
@@ -39,8 +39,12 @@ class LogView(LineView):
         "log-view--warning",
         "log-view--error",
         "log-view--quiet",
+        "log-view--gap",
+        "log-view--found",
+        "log-view--cursor",
+        "log-view--marked",
     }
-    """Parts that CSS can reach: the stamp, and the text by level."""
+    """Parts that CSS can reach: the stamp, the text by level, what was found, the line to act on, marked lines."""
 
     DEFAULT_CSS = """
     LogView {
@@ -53,48 +57,49 @@ class LogView(LineView):
         & > .log-view--warning { color: $text-warning; }
         & > .log-view--error { color: $text-error; text-style: bold; }
         & > .log-view--quiet { color: $foreground 60%; }
+        & > .log-view--gap { color: $text-warning; text-style: italic; }
+        & > .log-view--found { color: $text; background: $warning-muted; text-style: underline; }
+        & > .log-view--cursor { background: $primary-muted; }
+        & > .log-view--marked { background: $primary-muted 60%; }
     }
     """
 
     title: reactive[str] = reactive("")
     """What log this is; shown in the border with the state."""
 
-    filter: reactive[re.Pattern[str] | None] = reactive["re.Pattern[str] | None"](None)
+    note: reactive[str] = reactive("")
+    """What else is said in the border, after all the rest."""
+
+    filter: reactive[Finder | None] = reactive["Finder | None"](None)
     """Only lines in which this is found are shown; None for all."""
 
-    following: reactive[bool] = reactive(True, init=False)
-    """Whether the newest line is kept in sight."""
+    only: reactive[tuple[str, Callable[[LogText], bool]] | None] = reactive[
+        "tuple[str, Callable[[LogText], bool]] | None"
+    ](None)
+    """Of these only the lines for which this holds are shown, and the gaps; with the words for it. None for all."""
 
-    held: reactive[int] = reactive(0)
-    """Shown lines that came in while the view holds still."""
-
-    class FollowingChanged(Message):
-        """The view began to follow, or to hold still."""
-
-        def __init__(self, log_view: LogView, following: bool) -> None:
-            super().__init__()
-            self.log_view = log_view
-            self.following = following
-
-        @property
-        def control(self) -> LogView:
-            """The view that this is about."""
-            return self.log_view
+    search: reactive[Finder | None] = reactive["Finder | None"](None)
+    """Lines in which this is found are counted and marked; None for none."""
 
     def __init__(
         self,
         title: str = "",
         *,
         max_lines: int = MAX_LINES,
+        max_characters: int = MAX_CHARACTERS,
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - the name that all Textual widgets have for it
         classes: str | None = None,
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._buffer = LogBuffer(max_lines)
+        self._buffer = LogBuffer(max_lines, max_characters)
         self.title = title
 
     def watch_title(self) -> None:
+        """Write the border's title."""
+        self._show_title()
+
+    def watch_note(self) -> None:
         """Write the border's title."""
         self._show_title()
 
@@ -104,39 +109,27 @@ class LogView(LineView):
 
     def watch_filter(self) -> None:
         """Show what passes the new filter, from its end."""
-        self._buffer.choose(self.filter)
-        self._show_again()
+        self._choose()
+
+    def watch_only(self) -> None:
+        """Show what passes the new choice, from its end."""
+        self._choose()
+
+    def watch_search(self) -> None:
+        """Count and mark what is looked for now."""
+        self._buffer.look_for(self.search)
+        self._show_title()
+        self.refresh()
 
     def watch_following(self, following: bool) -> None:
-        """Forget what was held back, and tell the parent."""
-        self.set_class(not following, "-held")
-        if following:
-            self.held = 0
+        """Say whether it follows."""
+        super().watch_following(following)
         self._show_title()
-        self.post_message(self.FollowingChanged(self, following))
 
-    def watch_scroll_target_y(self, target: float) -> None:
-        """Hold still when somebody scrolls up, follow when the end is reached.
-
-        The target is watched, not the position: that moves in steps too small to tell from standing at the end.
-        """
-        self.following = round(target) >= self.max_scroll_y
-
-    def on_resize(self) -> None:
-        """Keep the end in sight in a view of another height."""
-        if self.following:
-            self._go_to_end()
-        else:
-            self.following = round(self.scroll_y) >= self.max_scroll_y
-
-    def action_follow_end(self) -> None:
-        """Go to the newest line and follow."""
-        self.follow()
-
-    def follow(self) -> None:
-        """Go to the newest line and follow."""
-        self._go_to_end()
-        self.following = True
+    @property
+    def count(self) -> int:
+        """Lines that pass the filter."""
+        return len(self._buffer.shown)
 
     @property
     def lines(self) -> Sequence[LogText]:
@@ -148,12 +141,27 @@ class LogView(LineView):
         """Lines in memory, the filtered ones included."""
         return len(self._buffer.kept)
 
+    @property
+    def characters(self) -> int:
+        """Characters in memory."""
+        return self._buffer.characters
+
+    @property
+    def hits(self) -> int:
+        """Shown lines in which what is looked for was found."""
+        return self._buffer.hits
+
+    @property
+    def hit(self) -> int:
+        """How many of them stand at the cursor or before it."""
+        return self._buffer.rank(self.cursor)
+
     def append(self, lines: Iterable[LogText]) -> None:
         """Add lines at the end; the oldest go when there are too many."""
         change = self._buffer.add(lines)
         if change != Change(0, 0):
-            self._settle(change)
-        elif self.filter is not None:
+            self.lines_changed(change.came, change.gone)
+        if self.filter is not None or self.only is not None or self.search is not None:
             self._show_title()
 
     def clear(self) -> None:
@@ -161,49 +169,125 @@ class LogView(LineView):
         self._buffer.clear()
         self._show_again()
 
+    def go_to_hit(self, *, back: bool) -> bool:
+        """Go to the next line that was found, or the former; whether there is one."""
+        return self._go_if(self._buffer.next_hit(self.cursor, back=back))
+
+    def go_to_nearest_hit(self) -> bool:
+        """Go to the newest line found at the cursor or above it, else to the next below; whether there is one."""
+        above = self._buffer.next_hit(self.cursor + 1, back=True)
+        return self._go_if(above if above is not None else self._buffer.next_hit(self.cursor, back=False))
+
+    def go_to_level(self, level: Level, *, back: bool) -> bool:
+        """Go to the next line of a level, or the former; whether there is one."""
+        return self._go_if(self._buffer.next_level(self.cursor, level, back=back))
+
+    def chosen(self) -> list[str]:
+        """Give the marked lines as they were written, or those in sight when none are marked."""
+        places = self.marked or self.in_sight
+        return [self._buffer.shown[place].original for place in places if place < self.count]
+
+    def line_at_cursor(self) -> str:
+        """Give the line to act on as it was written; nothing when there is none."""
+        return self._buffer.shown[self.cursor].original if self.count else ""
+
     def pieces(self, index: int) -> Iterable[tuple[str, str]]:
         """Give a line: its stamp, the sign of its level, its text."""
-        if not 0 <= index < len(self._buffer.shown):
+        if not 0 <= index < self.count:
             return ()
         line = self._buffer.shown[index]
         stamp = f"{clean(line.stamp)} " if line.stamp else ""
         text, _ = measured(line.text)
-        part = f"log-view--{line.level}"
-        return ((stamp, "log-view--stamp"), (SIGNS[line.level], part), (text, part))
+        name = f"log-view--{line.level}"
+        found = marked(text, self.search or self.filter, name, "log-view--found")
+        return ((stamp, "log-view--stamp"), (SIGNS[line.level], name), *found)
 
-    def _measure(self) -> None:
-        """Tell the scrolling how much there is."""
-        self.virtual_size = Size(self._buffer.width, len(self._buffer.shown))
+    def row_pieces(self, row: int) -> Iterable[tuple[str, str]]:
+        """Give a line, or a row of it when lines are broken."""
+        index, place = self._at(row)
+        whole = list(self.pieces(index))
+        if self._rows is None or not whole:
+            return whole
+        text, indent = self._layout(self._buffer.shown[index])
+        places = breaks(text, self.text_width, indent)
+        if place >= len(places):
+            return ()
+        rest = part(whole, *places[place])
+        return [(" " * indent, ""), *rest] if place else rest
+
+    def row_part(self, row: int) -> str:
+        """Show the line to act on while the view has the focus, and the marked ones."""
+        index, _ = self._at(row)
+        if self.has_focus and index == self.cursor:
+            return "log-view--cursor"
+        return "log-view--marked" if index in self.marked else ""
+
+    def widest_line(self) -> int:
+        """Give an upper bound for the cells of any line."""
+        return self._buffer.width
+
+    def heights(self, start: int) -> Iterable[int]:
+        """Give the rows of each line from one on, when lines are broken."""
+        width = self.text_width
+        for line in islice(self._buffer.shown, start, None):
+            if (
+                line.text.isascii()
+                and line.text.isprintable()
+                and line.stamp.isascii()
+                and len(line.text) <= LINE_LIMIT
+            ):
+                # Nearly every line; its cells are its characters, so that it need not be cleaned to be measured.
+                head = len(line.stamp) + bool(line.stamp) + SIGN_CELLS
+                yield rows_of(head + len(line.text), width, _indent(head, width))
+            else:
+                text, indent = self._layout(line)
+                yield len(breaks(text, width, indent))
+
+    def _layout(self, line: LogText) -> tuple[str, int]:
+        """Give the whole text of a line, and how far its later rows are moved to the right."""
+        head = (f"{clean(line.stamp)} " if line.stamp else "") + SIGNS[line.level]
+        return head + clean(line.text), _indent(cell_len(head), self.text_width)
+
+    def _choose(self) -> None:
+        self._buffer.choose(self.filter, self.only[1] if self.only is not None else None)
+        self._show_again()
 
     def _show_again(self) -> None:
         """Show another choice of lines, from its end."""
-        self._measure()
-        self.follow()
+        self.lines_replaced()
         self._show_title()
-        self.refresh()
 
-    def _settle(self, change: Change) -> None:
-        """Bring the view to where it belongs after lines came at the end and went at the start."""
-        self._measure()
-        if self.following:
-            self._go_to_end()
-        else:
-            self.held += change.came
-            if change.gone:
-                self.scroll_to(y=max(0, round(self.scroll_y) - change.gone), animate=False)
-        if self.filter is not None:
-            self._show_title()
-        self.refresh()
+    def _go_if(self, index: int | None) -> bool:
+        if index is not None:
+            self.go_to(index, middle=True)
+            self._bring_found_in_sight(index)
+        self._show_title()
+        return index is not None
 
-    def _go_to_end(self) -> None:
-        """Scroll to the newest line, if there is a view to scroll."""
-        if self.is_attached:
-            self.scroll_to(y=self.max_scroll_y, animate=False, force=True)
+    def _bring_found_in_sight(self, index: int) -> None:
+        """Scroll sideways to the first place found, when a line is cut before it."""
+        before = ""
+        for text, name in self.pieces(index) if self._rows is None else ():
+            if name == "log-view--found":
+                end = cell_len(before + text)
+                across = 0 if end < self.text_width else max(0, end - self.text_width // 2)
+                self.scroll_to(x=across, animate=False, force=True)
+                return
+            before += text
 
     def _show_title(self) -> None:
-        """Write name, state and filter into the border."""
-        held = f"{self.held:,} line{'' if self.held == 1 else 's'} held back, End: follow"
-        parts = [clean(self.title), "following" if self.following else held]
-        if self.filter is not None:
-            parts.append(f"/{clean(self.filter.pattern)}/ {len(self._buffer.shown):,} of {self.kept:,}")
+        """Write name, state, what is shown and what is looked for into the border."""
+        lines = f"{self.held:,} line{'' if self.held == 1 else 's'} held back" if self.held else "paused"
+        held = f"{lines}, End: follow"
+        parts = [clean(self.title), "following" if self.following else held, *self._choices(), clean(self.note)]
         self.border_title = Content(" · ".join(part for part in parts if part))
+
+    def _choices(self) -> Iterable[str]:
+        """Say which lines are shown, and how many are found."""
+        some = f" {self.count:,} of {self.kept:,}"
+        if self.filter is not None:
+            yield f"/{clean(self.filter.pattern)}/{some}"
+        if self.only is not None:
+            yield clean(self.only[0]) + (some if self.filter is None else "")
+        if self.search is not None:
+            yield f"'{clean(self.search.pattern)}' {self.hit:,} of {self.hits:,}"

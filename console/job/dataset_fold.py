@@ -88,6 +88,9 @@ def _budget_left(run: DatasetRun, event: ev.BudgetLeft, _at: datetime) -> Datase
 
 
 def _progress(run: DatasetRun, event: ev.Progress, at: datetime) -> DatasetRun:
+    if not event.total:  # a line that says only what is done: what was known stays
+        known = run.requests if run.requests is not None else (run.total or 0) - run.done_before
+        event = replace(event, total=max(0, known))
     if _begins_anew(run, event, at):
         run = _unannounced(run, event)
     if run.requests is None and run.total is not None and not run.resumed:
@@ -97,8 +100,8 @@ def _progress(run: DatasetRun, event: ev.Progress, at: datetime) -> DatasetRun:
         run,
         done_run=max(run.done_run, event.done),
         errors=max(run.errors, event.errors),
-        requests=event.total,
-        total=run.total if run.total is not None else run.done_before + event.total,
+        requests=event.total or None,
+        total=run.total if run.total is not None or not event.total else run.done_before + event.total,
         first_progress_at=run.first_progress_at or (at if event.done else None),
     )
     if event.done < run.done_run:

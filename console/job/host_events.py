@@ -44,7 +44,7 @@ class ServerMetrics:
     """What a ``/metrics`` page said, summed over ranks; None where a series is missing.
 
     Attributes:
-        engine: ``sglang``, ``vllm`` or empty.
+        engine: ``sglang``, ``vllm``, ``llamacpp``, ``trtllm``, ``tgi`` or empty.
         running: Requests running.
         queue: Requests waiting.
         token_usage: 0 to 1, the highest rank.
@@ -64,9 +64,15 @@ class ServerMetrics:
 
 @dataclass(frozen=True, slots=True)
 class MetricsMissing:
-    """``/metrics`` gave no page: a sentence why."""
+    """``/metrics`` gave no page.
+
+    Attributes:
+        reason: Why, as a sentence.
+        answered: True when the server itself said that it has none.
+    """
 
     reason: str
+    answered: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +115,19 @@ class ProcessFact:
     script_sha256: str | None = None
     adopted: bool = False
     restarts: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class HostClock:
+    """The host's clock, as it was measured over the connection.
+
+    Attributes:
+        zone_name: Its local zone, as it calls it.
+        offset_s: Seconds that it is ahead of this machine's; negative when behind.
+    """
+
+    zone_name: str
+    offset_s: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from console.job.host_events import Source
 from console.job.snapshot import HealthView, JobView, LinkView, LogView
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime
 
-    from console.job.host_events import Source
     from console.job.host_state import HealthState, HostState, LinkState, ProcessState
     from console.job.job_state import JobTrail
 
@@ -104,3 +105,15 @@ def log_view(source: Source, count: SourceCount, host: HostState) -> LogView:
         lost_bytes=count.lost_bytes,
         updated_at=count.last_at,
     )
+
+
+def with_shapes(
+    logs: tuple[LogView, ...], unparsed: Callable[[Source], tuple[tuple[str, int], ...]]
+) -> tuple[LogView, ...]:
+    """Add to each log what was not understood of it.
+
+    Args:
+        logs: The logs.
+        unparsed: Gives a log's shapes and their counts.
+    """
+    return tuple(replace(log, shapes=unparsed(Source(log.source))) for log in logs)

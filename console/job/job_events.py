@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +116,7 @@ class Progress:
     Attributes:
         name: The dataset's name; empty means the one announced last.
         done: Requests completed.
-        total: Requests that this process means to do.
+        total: Requests that this process means to do; 0 when not printed.
         errors: Requests that failed for good.
         requests_per_s: As printed; None when not.
         mean_completion_tokens: Mean length of the completions, tokens; None when not printed.
@@ -133,9 +134,8 @@ class Progress:
     eta_s: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Completion:
-    """One request ended well (``progress.jsonl``)."""
+class Completion(NamedTuple):
+    """One request ended well (``progress.jsonl``); a tuple, for these come by the ten thousand."""
 
     name: str
     prompt_id: str

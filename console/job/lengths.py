@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import exp, log, sqrt
-from statistics import fmean, stdev
+from statistics import fmean
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -119,6 +119,9 @@ def pooled_mean(runs: Iterable[DatasetRun], kind: str) -> MeanLength | None:
     if not alike:
         return None
     logs = [log((run.tokens or 0) / run.done) for run in alike]
-    spread = stdev(logs) if len(logs) > 2 else _DEFAULT_SPREAD  # noqa: PLR2004 -- given in the formula above
-    middle, reach = fmean(logs), Z_80 * spread * sqrt(1 + 1 / len(logs))
+    count, middle, spread = len(logs), fmean(logs), _DEFAULT_SPREAD
+    if count > 2:  # noqa: PLR2004 -- given in the formula above
+        # In floats: ``statistics.stdev`` reckons in fractions, a third of a whole snapshot's time.
+        spread = sqrt(sum([(each - middle) ** 2 for each in logs]) / (count - 1))
+    reach = Z_80 * spread * sqrt(1 + 1 / count)
     return MeanLength(exp(middle), exp(middle - reach), exp(middle + reach))

@@ -14,6 +14,11 @@ class Limits:
         stall_s: Seconds without work that a serving server may take at least: a chunked prefill prints every few
             seconds, and a compilation in the midst of a run takes up to two minutes.
         stall_intervals: And at least this many of its usual intervals between reports.
+        first_words_s: Seconds after the link came up in which every log is heard of.
+        ramp_s: Seconds after a dataset's start in which the KV cache is still filling, so that it is not yet the limit.
+        life_margin_s: Seconds after the end that a log tells of from which on an answer is another server's: a dying
+            one may answer a moment longer.
+        drain_s: Likewise after it was told to end: it may finish its requests first.
         settle_s: Seconds a log must have been silent before our eyes: a report that is only late in coming to us comes
             within that.
         health_failures: Failed health checks in a row that mean something: one or two fail under long prefills.
@@ -34,6 +39,10 @@ class Limits:
     link_grace_s: float = 10.0
     stall_s: float = 120.0
     stall_intervals: float = 6.0
+    first_words_s: float = 3.0
+    ramp_s: float = 60.0
+    life_margin_s: float = 10.0
+    drain_s: float = 900.0
     settle_s: float = 30.0
     health_failures: int = 3
     health_failing_s: float = 45.0

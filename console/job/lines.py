@@ -22,6 +22,8 @@ _ESCAPE = re.compile(
     rb")"
 )
 _CONTROLS = bytes(code for code in (*range(0x20), 0x7F) if code not in b"\t\n")
+# A CR is among these, so that each end of a line is one newline where none is found.
+_ODD = _CONTROLS + b"\t"
 _BLANKS = bytes.maketrans(b"\t", b" ")
 _UNSEEN = re.compile("[\x80-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """C1 controls, line separators, and the marks that make text read backwards."""
@@ -68,6 +70,8 @@ class LineSplitter:
         if not end:
             self._hold(data)
             return []
+        if plain := self._plain(data, end):
+            return plain
         self._after_cr = data.endswith(b"\r")
         lines = data[:end].splitlines()
         lines[0] = self._take(lines[0])
@@ -75,6 +79,21 @@ class LineSplitter:
             lines[1:] = [self._shorten(line) for line in lines[1:]]
         self._hold(data[end:])
         return _tidy(b"\n".join(lines)).split("\n")
+
+    def _plain(self, data: bytes, end: int) -> list[str] | None:
+        """The lines of a chunk in which nothing is to be cleaned or cut, as nearly all are; None of any other chunk."""
+        if self._cut:
+            return None
+        raw = self._held + data[:end]
+        if not raw.isascii() or len(raw.translate(None, _ODD)) != len(raw):
+            return None
+        lines = raw.decode("ascii").split("\n")
+        if len(raw) > self._max and max(map(len, lines)) > self._max:
+            return None
+        del lines[-1]
+        self._held = b""
+        self._hold(data[end:])
+        return lines
 
     def flush(self) -> list[str]:
         """The half line that waits, when the stream has ended; nothing when none does."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from console.job.counter_rate import CounterRate
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -21,6 +23,7 @@ class MetricsSeen:
         throughput: tok/s by the growth of the token counter since the page before; None without two pages.
         moved_at: When any figure that a frozen engine leaves standing last moved; None until one has.
         missing: Why the newest try gave no page; empty when it did.
+        tokens: The counter of tokens made, across the server's restarts.
     """
 
     page: ServerMetrics | None = None
@@ -28,6 +31,7 @@ class MetricsSeen:
     throughput: float | None = None
     moved_at: datetime | None = None
     missing: str = ""
+    tokens: CounterRate = field(default_factory=CounterRate)
 
 
 def after(former: MetricsSeen, page: ServerMetrics, at: datetime) -> MetricsSeen:
@@ -35,12 +39,5 @@ def after(former: MetricsSeen, page: ServerMetrics, at: datetime) -> MetricsSeen
     if former.at is not None and at <= former.at:
         return former
     moved_at = former.moved_at if former.page in {None, page} else at
-    return MetricsSeen(page, at, _counted(former, page, at), moved_at)
-
-
-def _counted(former: MetricsSeen, page: ServerMetrics, at: datetime) -> float | None:
-    before = former.page
-    if before is None or former.at is None or before.generation_tokens is None or page.generation_tokens is None:
-        return None
-    grown = page.generation_tokens - before.generation_tokens
-    return grown / (at - former.at).total_seconds() if grown >= 0 else None
+    tokens = former.tokens.after(page.generation_tokens, at)
+    return MetricsSeen(page, at, tokens.rate, moved_at, tokens=tokens)

@@ -35,7 +35,7 @@ class Plan:
         datasets: In the order in which they are to be done.
         zone: The zone of stamps without one: the host's local time.
         host: The host's name as the operator wrote it; empty when there is none (a replay).
-        engine: ``sglang``, ``vllm`` or empty (found out from the log).
+        engine: The server's engine, or empty (found out from the log).
     """
 
     datasets: tuple[PlannedDataset, ...] = ()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -15,9 +14,8 @@ STALE_RANK = timedelta(seconds=30)
 """A DP rank that is idle stops printing: its figures no longer count when another has printed this much later."""
 
 
-@dataclass(frozen=True, slots=True)
-class RankReport:
-    """The newest report of one scheduler.
+class RankReport(NamedTuple):
+    """The newest report of one scheduler; a tuple, for one is made for every report.
 
     Attributes:
         load: What it said.
@@ -32,10 +30,13 @@ class RankReport:
     throughput_at: datetime | None = None
 
 
+_STANDS_IN = 2 * STALE_RANK
+
+
 def reported(former: RankReport | None, event: ServerLoad, at: datetime) -> RankReport:
     """A rank's report after a former one: a suspect throughput is left out, the one before stands in for a minute."""
     if event.gen_throughput is not None and not event.suspect_throughput:
         return RankReport(event, at, event.gen_throughput, at)
-    if former is None or former.throughput_at is None or at - former.throughput_at > 2 * STALE_RANK:
+    if former is None or former.throughput_at is None or at - former.throughput_at > _STANDS_IN:
         return RankReport(event, at)
     return RankReport(event, at, former.throughput, former.throughput_at)

@@ -10,7 +10,10 @@ from console.job.units import age, ahead, count, duration, latency, percent, plu
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from console.job.snapshot import DatasetView, Eta, ServerView, Snapshot
+    from console.job.snapshot import DatasetView, Eta, LogView, ServerView, Snapshot
+
+TOLD_SHAPES = 5
+"""Shapes of lines that were not understood, in a reading; the console lists more."""
 
 EXIT_CODES = {Judgement.WAIT: 0, Judgement.WATCH: 10, Judgement.INTERVENE: 20, Judgement.BLIND: 30}
 """What ``status`` exits with."""
@@ -143,6 +146,7 @@ def _log(snapshot: Snapshot, place: int) -> dict[str, Any]:
         "understood": _rounded(log.understood, 4),
         "lost_bytes": log.lost_bytes,
         "updated_at": _iso(log.updated_at),
+        "not_understood": [{"shape": shape, "count": times} for shape, times in log.shapes[:TOLD_SHAPES]],
     }
 
 
@@ -183,6 +187,7 @@ def text(snapshot: Snapshot) -> str:
     lines.extend(("", f"Ends {_span(snapshot.eta, snapshot.at)}. {snapshot.eta.basis}".rstrip(), ""))
     lines.extend(_dataset_line(view, snapshot.at) for view in snapshot.datasets)
     lines.extend(("", _server_line(snapshot), _job_line(snapshot)))
+    lines.extend(_log_line(log) for log in snapshot.logs if log.state not in {"", "following"})
     return "\n".join(lines)
 
 
@@ -200,6 +205,12 @@ def _server_line(snapshot: Snapshot) -> str:
     known = f"{load}, {rate(server.gen_throughput)}, {age(server.updated_at, snapshot.at)}"
     asked = "" if health.checked_at is None else f", {latency(health.latency_s)}, {age(health.checked_at, snapshot.at)}"
     return f"Server: {known}. Health: {health.state}{asked}."
+
+
+def _log_line(log: LogView) -> str:
+    """A log that is not followed, and what to do."""
+    remedy = "it is picked up when it is written" if log.state == "missing" else "`longwait doctor` checks the paths"
+    return f"The {log.source}'s log is not followed: {log.path}: {log.reason or log.state}; {remedy}."
 
 
 def _job_line(snapshot: Snapshot) -> str:

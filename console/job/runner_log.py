@@ -26,7 +26,7 @@ from console.job.runner_trouble import TROUBLES
 from console.job.stamps import StampReader
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
     from datetime import datetime, tzinfo
 
     from console.job.events import Event
@@ -62,19 +62,29 @@ class RunnerLog:
             seen_at: When it was first seen; stands in for a stamp that is missing.
         """
         stamp = self._stamps.read(line, seen_at)
-        events = self._events(stamp.rest)
+        events = self._events(stamp.rest, stamp.before)
         if any(isinstance(event, JobZone) for event in events):
             stamp = self._stamps.read(line, seen_at)  # the line's own stamp is in the zone that it names
         if stamp.at is None:
-            return [Stamped(self._stamps.guess(seen_at), event, guessed=True) for event in events]
+            at = self._stamps.guess(seen_at, stamp.before)
+            return [Stamped(at, event, guessed=True) for event in events]
         return [Stamped(stamp.at, event) for event in events]
 
-    def _events(self, text: str) -> tuple[Event, ...]:
-        """What the text behind the stamp says."""
+    def look_ahead(self, lines: Sequence[str], seen_at: datetime) -> None:
+        """Learn from lines that are about to be read in one go how many days they span, where stamps have no date."""
+        self._stamps.look_ahead(lines, seen_at)
+
+    def host_is_ahead(self, by: timedelta) -> None:
+        """The host's clock was measured to be ahead of ours."""
+        self._stamps.host_is_ahead(by)
+
+    def _events(self, text: str, before: str = "") -> tuple[Event, ...]:
+        """What the text behind the stamp says; a user's own pattern may also tell of what looks like a prefix."""
         text = text.rstrip()
         if not text or _RULER.fullmatch(text) or text.startswith(_BETWEEN):
             return ()
-        found = first(self._extra, text) or first(FORMATS, text) or self._bar(text)
+        own = first(self._extra, text) or (first(self._extra, before + text) if before else None)
+        found = own or first(FORMATS, text) or self._bar(text)
         if found:
             self._in_traceback = False
             return tuple(self._named(event) for event in found[1])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -74,6 +74,11 @@ class Series:
         return Series(self.step_s, self.limit, kept, (point,), peak)
 
     @property
+    def first(self) -> Point | None:
+        """The oldest point that is kept."""
+        return next((chunk[0] for chunk in (*self.chunks, self.tail) if chunk), None)
+
+    @property
     def last(self) -> Point | None:
         """The newest point."""
         return self.tail[-1] if self.tail else None
@@ -84,8 +89,12 @@ class Series:
         high = float("inf") if until is None else until.timestamp()
         found: list[Point] = []
         for chunk in (*self.chunks, self.tail):
-            if chunk and chunk[-1].time_s >= low and chunk[0].time_s <= high:
-                found.extend(point for point in chunk if low <= point.time_s <= high)
+            if not chunk or chunk[-1].time_s < low or chunk[0].time_s > high:
+                continue
+            if low <= chunk[0].time_s and chunk[-1].time_s <= high:
+                found.extend(chunk)
+            else:
+                found.extend([point for point in chunk if low <= point.time_s <= high])
         return found
 
     def at_or_before(self, at: datetime) -> Point | None:
@@ -96,10 +105,11 @@ class Series:
     def grown_at(self) -> datetime | None:
         """When the figure last rose to what it is; None before the first point."""
         risen = None
-        for point in reversed(self.points()):
-            if risen is not None and point.value < risen.value:
-                break
-            risen = point
+        for chunk in (self.tail, *reversed(self.chunks)):
+            for point in reversed(chunk):
+                if risen is not None and point.value < risen.value:
+                    return datetime.fromtimestamp(risen.time_s, UTC)
+                risen = point
         return None if risen is None else datetime.fromtimestamp(risen.time_s, UTC)
 
     def resampled(self, until: datetime, span_s: float, count: int) -> tuple[float | None, ...]:
@@ -116,7 +126,7 @@ class Series:
         end = until.timestamp()
         width = span_s / count
         cells: list[list[float]] = [[] for _ in range(count)]
-        for point in self.points():
+        for point in self.points(until - timedelta(seconds=span_s), until):
             place = count - 1 - int((end - point.time_s) // width)
             if 0 <= place < count:
                 cells[place].append(point.value)
@@ -130,6 +140,44 @@ class Series:
         whole = (len(points) - 1) // _CHUNK * _CHUNK
         chunks = tuple(points[start : start + _CHUNK] for start in range(0, whole, _CHUNK))
         return Series(self.step_s, self.limit, chunks, points[whole:], peak)
+
+
+class SeriesDraft:
+    """A series that grows in place; ``freeze`` gives what as many calls of ``Series.add`` would have given.
+
+    Args:
+        series: What it begins with.
+    """
+
+    __slots__ = ("_chunks", "_limit", "_peak", "_step_s", "_tail")
+
+    def __init__(self, series: Series) -> None:
+        self._step_s, self._limit = series.step_s, series.limit
+        self._chunks = series.chunks
+        self._tail = list(series.tail)
+        self._peak = series.peak
+
+    def add(self, at: datetime, value: float, load: float = 0.0) -> None:
+        """One more point."""
+        point, tail, step_s = Point(at.timestamp(), value, load), self._tail, self._step_s
+        newest_s = tail[-1].time_s if tail else None
+        if newest_s is not None and point.time_s < newest_s:
+            known = self.freeze().add(at, value, load)
+            self._chunks, self._tail, self._peak = known.chunks, list(known.tail), known.peak
+            return
+        if self._peak is None or value > self._peak:
+            self._peak = value
+        if newest_s is not None and point.time_s // step_s == newest_s // step_s:
+            tail[-1] = point
+        elif len(tail) < _CHUNK:
+            tail.append(point)
+        else:
+            self._chunks = (*self._chunks, tuple(tail))[-max(1, self._limit // _CHUNK) :]
+            self._tail = [point]
+
+    def freeze(self) -> Series:
+        """The series as it stands."""
+        return Series(self._step_s, self._limit, self._chunks, tuple(self._tail), self._peak)
 
 
 def median_of(points: Iterable[Point], least: int = 1) -> float | None:

@@ -5,17 +5,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from console.job.access import is_access
 from console.job.events import Stamped, Unparsed
 from console.job.figures import whole
 from console.job.formats import Format, first
+from console.job.llamacpp_log import Head, LlamacppLog, head_of
 from console.job.server_events import EngineSeen, ServerPhase
 from console.job.sglang_formats import UNSTAMPED
 from console.job.sglang_log import SglangLog
 from console.job.stamps import Shape, Stamp, StampReader, records
+from console.job.tracebacks import Tracebacks
+from console.job.trtllm_log import TrtllmLog
 from console.job.vllm_log import VllmLog
+from console.job.wrappers import who_writes
 
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from collections.abc import Sequence
+    from datetime import datetime, timedelta, tzinfo
 
     from console.job.events import Event
 
@@ -59,8 +65,13 @@ BARS = (
 )
 
 
+ENGINES = ("sglang", "vllm", "llamacpp", "trtllm")
+"""Engines whose logs are understood."""
 _GLOG = Shape.GLOG
 _LEVEL = Shape.LEVEL
+_COLLECTED = frozenset({Shape.NONE, Shape.ISO, Shape.SYSLOG})
+"""Lines whose program has put no stamp of its own before them: at most a collector's."""
+_TRTLLM = ("[TRT-LLM", "[TensorRT-LLM]")
 
 
 class ServerLog:
@@ -68,16 +79,33 @@ class ServerLog:
 
     Args:
         zone: The zone of its stamps.
-        engine: ``sglang``, ``vllm``, or ``auto`` to tell by the lines themselves.
+        engine: One of ``ENGINES``, or ``auto`` to tell by the lines themselves.
     """
 
     def __init__(self, zone: tzinfo, engine: str = "auto") -> None:
         self._stamps = StampReader(zone)
         self._sglang = SglangLog()
         self._vllm = VllmLog()
-        self._engine = engine if engine in {"sglang", "vllm"} else ""
+        self._llamacpp = LlamacppLog()
+        self._trtllm = TrtllmLog()
+        self._engine = engine if engine in ENGINES else ""
         self._told = ""
-        self._in_traceback = False
+        self._bodies = Tracebacks()
+
+    def look_ahead(self, lines: Sequence[str], seen_at: datetime) -> None:
+        """Learn from lines that are about to be read in one go what their stamps leave out: days, a start.
+
+        Args:
+            lines: In their order.
+            seen_at: When they came.
+        """
+        self._stamps.look_ahead(lines, seen_at)
+        if self._engine in {"", "llamacpp"}:
+            self._llamacpp.look_ahead(lines, self._stamps.on_host(seen_at))
+
+    def host_is_ahead(self, by: timedelta) -> None:
+        """The host's clock was measured to be ahead of ours."""
+        self._stamps.host_is_ahead(by)
 
     def parse(self, line: str, seen_at: datetime) -> list[Stamped]:
         """What one cleaned line says; empty for known lines that say nothing, ``Unparsed`` for those that nobody knows.
@@ -86,8 +114,12 @@ class ServerLog:
             line: Without its end; may hold several records where output was glued together.
             seen_at: When it was first seen; stands in for a stamp that is missing.
         """
-        if "HTTP/1." in line and '" ' in line and " batch" not in line:
-            return []  # access lines: nine in ten of a polled server's log
+        if self._told == "sglang" and (report := self._sglang.quick(line, seen_at, self._stamps)):
+            if self._bodies.open:
+                self._bodies.passed("", "")
+            return [report]
+        if is_access(line):
+            return []
         if line.count("[2") < 2:  # noqa: PLR2004  one stamp, one record
             return self._record(line, seen_at)
         return [stamped for record in records(line) for stamped in self._record(record, seen_at)]
@@ -95,21 +127,56 @@ class ServerLog:
     def _record(self, line: str, seen_at: datetime) -> list[Stamped]:
         stamp = self._stamps.read(line, seen_at)
         at, shape = stamp.at, stamp.shape
+        if (
+            self._engine in {"", "llamacpp"}
+            and shape in _COLLECTED
+            and (told := self._slots(stamp, seen_at)) is not None
+        ):
+            return told
         if at is None:
-            at = self._stamps.guess(seen_at)
+            at = self._stamps.guess(seen_at, stamp.before)
             return [Stamped(at, event, guessed=True) for event in self._bare(stamp, at)]
         events = self._bare(stamp, at) if shape is _GLOG else self._stamped(stamp, at)
         if stamp.before and "%" in stamp.before and (bar := first(BARS, stamp.before)):
             events = (*bar[1], *events)  # output glued together: the bar, then the record behind it
         return [Stamped(at, event) for event in events]
 
-    def _stamped(self, stamp: Stamp, at: datetime) -> tuple[Event, ...]:
-        engine, reader = ("vllm", self._vllm) if stamp.shape is _LEVEL else ("sglang", self._sglang)
-        events = reader.read(stamp, at)
-        self._in_traceback = stamp.rest.endswith("(most recent call last):")
+    def _slots(self, stamp: Stamp, seen_at: datetime) -> list[Stamped] | None:
+        """A line of llama.cpp; None for any other."""
+        head = head_of(stamp.rest) or (Head(None, stamp.rest) if self._engine else None)
+        if head is None:
+            return None
+        at = stamp.at or self._llamacpp.time(head, self._stamps.on_host(seen_at)) or self._stamps.guess(seen_at)
+        events = self._llamacpp.read(head.text, head.since_start or at)
         if events is None:
-            return (Unparsed(stamp.rest),)
+            return [] if head.elapsed_s is not None and "print_timing" not in head.text else None
+        if events and self._told != "llamacpp":
+            events = self._introduced("llamacpp", events)
+        return [Stamped(at, event, guessed=stamp.at is None) for event in events]
+
+    def _stamped(self, stamp: Stamp, at: datetime) -> tuple[Event, ...]:
+        engine = self._writer(stamp)
+        events = self._read(engine, stamp, at)
+        if events is None and stamp.shape in _COLLECTED:
+            return self._bare(stamp, at)  # the stamp is a collector's, and the program's line has none
+        self._bodies.passed(who_writes(stamp.before) if stamp.before else "", stamp.rest)
+        if events is None:
+            libraries = engine == "trtllm" and stamp.shape is not Shape.SLASH
+            return () if libraries else (Unparsed(stamp.rest),)
         return events if engine == self._told or not events else self._introduced(engine, events)
+
+    def _writer(self, stamp: Stamp) -> str:
+        """The engine that stamps its lines so."""
+        if stamp.shape is _LEVEL:
+            return "vllm"
+        if stamp.shape is Shape.SLASH or self._engine == "trtllm":
+            return "trtllm"
+        return "sglang"
+
+    def _read(self, engine: str, stamp: Stamp, at: datetime) -> tuple[Event, ...] | None:
+        if engine == "trtllm":
+            return self._trtllm.read(stamp.rest, at)
+        return self._vllm.read(stamp, at) if engine == "vllm" else self._sglang.read(stamp, at)
 
     def _introduced(self, engine: str, events: tuple[Event, ...]) -> tuple[Event, ...]:
         """The events, led by the engine's name where nothing has told it yet."""
@@ -120,11 +187,14 @@ class ServerLog:
         """A line without a stamp: a bar, uvicorn's, a cry of the engine or a library, or the body of a traceback."""
         glog = stamp.shape is _GLOG
         text = _PROCESS.sub("", stamp.before + stamp.rest if glog else stamp.rest)
+        if text.startswith(_TRTLLM):
+            events = self._trtllm.read(text, at)
+            return self._introduced("trtllm", events) if events and self._told != "trtllm" else events or ()
         events = self._cry(text, at)
         if events:
             return events
-        self._in_traceback = self._in_traceback or text.startswith("Traceback (most recent")
-        known = events is not None or glog or self._in_traceback or _BARE.match(text)
+        body = self._bodies.holds(who_writes(stamp.before) if stamp.before else "", text)
+        known = events is not None or glog or body or _BARE.match(text)
         return () if known or any(mark in text for mark in _QUIET_BARS) else (Unparsed(text),)
 
     def _cry(self, text: str, at: datetime) -> tuple[Event, ...] | None:
@@ -135,4 +205,4 @@ class ServerLog:
         if self._engine == "sglang":
             found = first(UNSTAMPED, text)
             return found[1] if found else None
-        return self._vllm.read(Stamp(None, text), at)
+        return self._trtllm.read(text, at) if self._engine == "trtllm" else self._vllm.read(Stamp(None, text), at)

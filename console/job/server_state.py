@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _REVIVED_AFTER = timedelta(seconds=10)
 """While a server dies, its other ranks may still report; a report that comes this much later shows a live server."""
 
-_INTERVALS = 32
+INTERVALS = 32
 """Intervals between reports that are kept, to know what is usual."""
 
 
@@ -166,7 +166,7 @@ def _load(state: ServerState, event: ev.ServerLoad, at: datetime, seen_at: datet
 def _intervals(state: ServerState, former: RankReport | None, at: datetime) -> tuple[float, ...]:
     if former is None or former.load.running == 0:
         return state.intervals_s  # silence while idle says nothing of what is usual at work
-    return (*state.intervals_s, (at - former.at).total_seconds())[-_INTERVALS:]
+    return (*state.intervals_s, (at - former.at).total_seconds())[-INTERVALS:]
 
 
 def _recorded(state: ServerState, event: ev.ServerLoad, at: datetime) -> ServerState:

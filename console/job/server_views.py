@@ -67,8 +67,8 @@ def server_view(state: ServerState, clock: SourceClock, now: datetime) -> Server
 
 
 def _history(throughput: Series, until: datetime) -> tuple[float | None, ...]:
-    seen = throughput.points()
-    age_s = until.timestamp() - seen[0].time_s if seen else 0.0
+    oldest = throughput.first
+    age_s = until.timestamp() - oldest.time_s if oldest else 0.0
     span_s = next((span for span in _SPANS_S if age_s <= span), _SPANS_S[-1])
     return throughput.resampled(until, span_s, _CELLS)
 
@@ -97,7 +97,8 @@ def _by_log(state: ServerState) -> _Figures:
     usages = [report.load.token_usage for _, report in ranks if report.load.token_usage is not None]
     page = state.metrics.page
     usage = max(usages, default=page.token_usage if page else None)
-    return state.log_running(), sum(queues) if queues else None, usage, _throughput(ranks)
+    queue = sum(queues) if queues else page.queue if page else None
+    return state.log_running(), queue, usage, _throughput(ranks)
 
 
 def _throughput(ranks: tuple[tuple[str, RankReport], ...]) -> float | None:

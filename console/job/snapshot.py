@@ -187,6 +187,7 @@ class LogView:
         understood: Share of the lines that a format understood, 0 to 1; None before the first line.
         lost_bytes: Bytes known to be gone.
         updated_at: When the newest line was written.
+        shapes: The commonest lines that were not understood, numbers masked, with their counts; at most 20.
     """
 
     source: str
@@ -197,6 +198,7 @@ class LogView:
     understood: float | None = None
     lost_bytes: int = 0
     updated_at: datetime | None = None
+    shapes: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,13 +14,17 @@ _LIVE_GAP = timedelta(seconds=2)
 
 _NONE = timedelta()
 
+_FINE_S = 2.0
+"""A host's clock is measured in whole seconds over a link with a delay: less than this is no offset."""
+
 
 @dataclass(frozen=True, slots=True)
 class SourceClock:
     """One log's clock.
 
     ``age = now - at - offset``. The offset is what lines that came live lag behind (a wrong zone, a slow clock), or
-    how far any line lies in the future. It is 0 until learned: the last line of a backlog lags because it is old.
+    how far any line lies in the future. Until learned it is what was measured of the host's clock, else 0: the last
+    line of a backlog lags because it is old.
 
     Attributes:
         first_seen_at: When the first line was seen.
@@ -42,12 +46,17 @@ class SourceClock:
         """
         lag = seen_at - at
         if self.last_seen_at is None or self.first_seen_at is None:
-            return SourceClock(seen_at, seen_at, min(lag, _NONE))
+            return SourceClock(seen_at, seen_at, min(lag, self.offset))
         live = not backlog and seen_at - self.last_seen_at >= _LIVE_GAP
         offset = lag if live or lag < self.offset else self.offset
         if seen_at <= self.last_seen_at and offset == self.offset:
             return self
         return replace(self, last_seen_at=max(seen_at, self.last_seen_at), offset=offset)
+
+    def measured(self, ahead_s: float) -> SourceClock:
+        """After the host's clock was found to be so many seconds ahead; what lines have shown already stands."""
+        offset = timedelta(seconds=-ahead_s) if abs(ahead_s) >= _FINE_S else _NONE
+        return replace(self, offset=offset) if self.last_seen_at is None else self
 
     def on_our_clock(self, at: datetime) -> datetime:
         """A line's own time on the console's clock."""

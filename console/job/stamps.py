@@ -1,106 +1,42 @@
 """Finds the time of a log line, and what stands around it.
 
-Shapes, tried in this order; where wrappers (Ray, compose, a CI, ``docker logs -t``) put a stamp of their own before the
-program's, the inner one counts, for outer ones are often in another zone:
-
-- ``[2026-02-24 03:19:40] text``, with milliseconds, ranks (``[2026-02-24 03:19:40 DP1 TP4]``) or both; SGLang, our job.
-- ``[03:19:40 TP0] text``: SGLang up to 0.3.2, no date.
-- ``INFO 02-24 03:19:40 [file.py:1] text``: vLLM, no year.
-- ``2026-02-24T03:19:40.123Z text`` and its relatives (ISO 8601, RFC 3339, ``logging``'s comma).
-- ``[rank5]:[E0224 03:19:40.918469923 file.cpp:607] text``: glog (PyTorch, NCCL), no year.
-
-A stamp without an offset is the host's local time. What a stamp leaves out is resolved against the time at which the
-line was seen.
+Where wrappers (see ``wrappers``) put a stamp of their own before the program's, the inner one counts, for outer ones
+are often in another zone. A stamp without an offset is the host's local time. What a stamp leaves out is resolved
+against the time at which the line was seen.
 """
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime, timedelta
-from enum import StrEnum
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from console.job.local_clock import LocalClock
+from console.job.stamp_shapes import CLOCK, ISO, LEVEL_HEAD, MONTHS, OUTER, SHAPES, SYSLOG, Shape, Stamp, records
+from console.job.steady_time import SteadyTime
+from console.job.wrappers import prefix_end, who_writes, wraps
 
 if TYPE_CHECKING:
+    import re
+    from collections.abc import Sequence
     from datetime import tzinfo
 
+__all__ = ["Shape", "Stamp", "StampReader", "records"]
+_NONE = timedelta()
 _LAG = timedelta(minutes=1)
 """How long after a stamped line a line without a stamp still counts as written right behind it."""
-_RANK = r"(?:DP|TP|PP|EP|ATTN_CP|MOE_DP)[0-9]+"
-_RANKS = rf"(?P<ranks>{_RANK}(?: {_RANK})*)"
-_DATE = r"(?P<date>[0-9]{4}-[0-9]{2}-[0-9]{2})"
-_TIME = r"(?P<time>[0-9]{2}:[0-9]{2}:[0-9]{2})"
-_FRACTION = r"(?:[.,](?P<fraction>[0-9]{1,9}))?"
-_OFFSET = r" ?(?P<offset>Z|[+-][0-9]{2}:?[0-9]{2})?"
-
-
-class Shape(StrEnum):
-    """Which kind of stamp a line has; it tells who wrote it."""
-
-    BRACKET = "bracket"
-    LEVEL = "level"
-    ISO = "iso"
-    GLOG = "glog"
-    NONE = "none"
-
-
-class Stamp(NamedTuple):
-    """What a line's stamp says.
-
-    Attributes:
-        at: Its time in UTC; None when it has none.
-        rest: The line behind the stamp.
-        ranks: ``DP1 TP4`` as printed inside the stamp; empty without.
-        before: What stands before the stamp: a wrapper's prefix, a progress bar, a process name.
-        shape: Which kind it is.
-    """
-
-    at: datetime | None
-    rest: str
-    ranks: str = ""
-    before: str = ""
-    shape: Shape = Shape.NONE
-
-
-_BRACKET = re.compile(rf"\[{_DATE}[ T]{_TIME}{_FRACTION}{_OFFSET}(?: {_RANKS})?(?P<more> [^\]]{{0,80}})?\] ?")
-_CLOCK = re.compile(rf"\[{_TIME}{_FRACTION}(?: {_RANKS})?\] ?")
-_LEVEL = re.compile(
-    rf"\b(?:TRACE|DEBUG|INFO|WARNING|ERROR|CRITICAL) (?P<month>[0-9]{{2}})-(?P<day>[0-9]{{2}}) {_TIME}{_FRACTION} "
-)
-_LEVEL_HEAD = re.compile(rf"(?P<process>(?:\([^()]{{1,60}}\) )?){_LEVEL.pattern}")
-_ISO = re.compile(
-    rf"^(?:[\w.-]+ +\|)?\s*{_DATE}[ T]{_TIME}{_FRACTION}{_OFFSET}(?=[\s|\]:,-]|$)[ |:,-]*"
-    rf"(?:[A-Z]+ [0-9]+ \[(?:{_RANKS} )?[\w.]+:[0-9]+\] )?"
-)
-_GLOG = re.compile(rf"(?:^|\[)[IWEF](?P<month>[0-9]{{1,2}})(?P<day>[0-9]{{2}}) {_TIME}{_FRACTION} +")
-_SHAPES = (
-    (Shape.BRACKET, _BRACKET, "[2"),
-    (Shape.BRACKET, _CLOCK, "["),
-    (Shape.LEVEL, _LEVEL, ":"),
-    (Shape.ISO, _ISO, "-"),
-    (Shape.GLOG, _GLOG, "."),
-)
-_RECORD = re.compile(r"\[2[0-9]{3}-[0-9]{2}-[0-9]{2}[ T][0-9]{2}:")
-_WRAPPER = re.compile(r"\s*(?:\([^)]*\)|[\w.-]+ +\|)?\s*")
-"""What a wrapper may put between its own stamp and the program's."""
-_WRAPPERS = 3
+_WRAPPERS = 4
 """Wrappers around one line at most: more stamps in a row are text."""
+_HEAD = 200
+"""Lines of a log's beginning in which its first stamp is looked for."""
+_FIRST = 20
+"""Lines of a piece in which a stamp without a date is looked for."""
+_WRITERS = 64
+"""Processes whose newest stamps are kept apart."""
 _PLAIN = Shape.BRACKET
 _RANK_HEADS = frozenset({"DP", "TP", "PP"})
 _TEXT = len("[2026-02-24 03:19:40")
 _WIDEST = _TEXT + 50
 """Where the bracket of a stamp with all its ranks has ended."""
-
-
-def records(line: str) -> list[str]:
-    """The records that share one physical line: output without a newline glues the next one behind it."""
-    if line.count("[2") < 2:  # noqa: PLR2004  one stamp, one record
-        return [line]
-    starts = [found.start() for found in _RECORD.finditer(line)][1:]
-    edges = [0, *starts, len(line)]
-    return [line[here:there] for here, there in pairwise(edges)]
 
 
 class StampReader:
@@ -112,19 +48,64 @@ class StampReader:
 
     def __init__(self, zone: tzinfo) -> None:
         self._clock = LocalClock(zone)
-        self._seen: datetime | None = None
-        self._stamped: datetime | None = None
+        self._steady = SteadyTime()
+        self._ahead = _NONE
+        self._newest: dict[str, tuple[datetime, datetime]] = {}
+        self._raw: datetime | None = None
+        self._given: datetime | None = None
 
     def adopt(self, zone: tzinfo) -> None:
         """Read what follows in the zone that the log itself names."""
         self._clock.adopt(zone)
 
+    def host_is_ahead(self, by: timedelta) -> None:
+        """The host's clock was measured: what a stamp leaves out is resolved by it, not by ours."""
+        self._ahead = by
+
+    def on_host(self, seen_at: datetime) -> datetime:
+        """What the host's clock showed when ours showed ``seen_at``, as far as it was measured."""
+        return seen_at + self._ahead
+
+    def look_ahead(self, lines: Sequence[str], seen_at: datetime) -> None:
+        """Learn from lines that are about to be read in one go; costs next to nothing for most logs.
+
+        Where stamps have no date the midnights are counted: lines may span days, and the last is taken for the newest.
+        """
+        dateless = any(CLOCK.match(line) for line in lines[:_FIRST])
+        found = (CLOCK.match(line) for line in lines) if dateless else ()
+        self._clock.look_ahead([clock["time"] for clock in found if clock], self.on_host(seen_at))
+        if not self._newest:
+            stamps = (self.find(line, self.on_host(seen_at)).at for line in lines[:_HEAD])
+            if at := next(filter(None, stamps), None):
+                self._newest[""] = (seen_at, at)  # lines without a stamp before the first one are about as old
+
     def read(self, line: str, seen_at: datetime) -> Stamp:
         """The stamp of a line, see ``find``; remembers it for ``guess``."""
-        stamp = self.find(line, seen_at)
+        stamp = self.find(line, seen_at + self._ahead if self._ahead else seen_at)
         if stamp.at is not None:
-            self._seen, self._stamped = seen_at, stamp.at
+            at = self._steady.steady(stamp.at, seen_at)
+            if at is not stamp.at:
+                stamp = stamp._replace(at=at)
+            newest = (seen_at, at)
+            self._newest[""] = newest
+            if stamp.before and (who := who_writes(stamp.before)):
+                self._remember(who, newest)
         return stamp
+
+    def _remember(self, who: str, newest: tuple[datetime, datetime]) -> None:
+        if who not in self._newest and len(self._newest) > _WRITERS:
+            self._newest.clear()
+            self._newest[""] = newest
+        self._newest[who] = newest
+
+    def plain(self, text: str, seen_at: datetime) -> datetime | None:
+        """The time of a line whose stamp, ``2026-02-24 03:19:40``, is known already; remembers it as ``read`` does."""
+        at = self._clock.local(text, seen_at + self._ahead if self._ahead else seen_at)
+        if at is None or at is self._raw:
+            return at and self._given  # a clock gives the same object for lines of the same second
+        self._raw, self._given = at, self._steady.steady(at, seen_at)
+        self._newest[""] = (seen_at, self._given)
+        return self._given
 
     def find(self, line: str, seen_at: datetime, wrappers: int = _WRAPPERS) -> Stamp:
         """The stamp of a line.
@@ -139,25 +120,41 @@ class StampReader:
         """
         if line[:2] == "[2" and (plain := self._plain(line, seen_at)):
             return plain
-        head = _LEVEL_HEAD.match(line)
+        head = LEVEL_HEAD.match(line)
         if head and (at := self._time(head, seen_at)):
             return Stamp(at, line[head.end() :], "", head["process"], Shape.LEVEL)
-        for shape, pattern, needle in _SHAPES:
+        for shape, pattern, needle in SHAPES:
             if needle in line and (found := pattern.search(line)) and (at := self._time(found, seen_at)):
                 groups = found.groupdict()
-                stamp = Stamp(at, line[found.end() :], groups.get("ranks") or "", line[: found.start()], shape)
-                return self._inner(stamp, seen_at, wrappers)
-        return Stamp(None, line)
+                kind = Shape.ISO if groups.get("offset") else shape  # a bracket with an offset is a CI's
+                stamp = Stamp(at, line[found.end() :], groups.get("ranks") or "", line[: found.start()], kind)
+                sure = groups.get("offset") and at < seen_at  # what the inner one leaves out is known by the outer one
+                return self._inner(stamp, at if sure else seen_at, wrappers)
+        return self._unstamped(line, seen_at, wrappers)
 
-    def guess(self, seen_at: datetime) -> datetime:
+    def _unstamped(self, line: str, seen_at: datetime, wrappers: int) -> Stamp:
+        """A line without a stamp at its head; perhaps there is one behind a wrapper's prefix."""
+        end = prefix_end(line)
+        if not end or not wrappers:
+            return Stamp(None, line)
+        inner = self.find(line[end:], seen_at, wrappers - 1)
+        return inner._replace(before=line[:end] + inner.before)
+
+    def guess(self, seen_at: datetime, before: str = "") -> datetime:
         """The time of a line that has no stamp.
 
         Right behind a stamped line, as much after its time as it was seen after it: a log that is read hours later, and
-        a host whose clock is off, then keep their order. By itself, the time it was seen.
+        a host whose clock is off, then keep their order. By itself, the time it was seen, on the host's clock.
+
+        Args:
+            seen_at: When it was seen.
+            before: Its wrapper's prefix; the newest stamped line with the same one counts, if there is one.
         """
-        if self._seen is None or self._stamped is None or not timedelta(0) <= seen_at - self._seen <= _LAG:
-            return seen_at
-        return min(seen_at, self._stamped + (seen_at - self._seen))
+        host = self.on_host(seen_at)
+        newest = self._newest.get(who_writes(before) if before else "") or self._newest.get("")
+        if newest is None or not _NONE <= seen_at - newest[0] <= _LAG:
+            return host
+        return min(host, newest[1] + (seen_at - newest[0])) if newest[1] <= host else newest[1]
 
     def _plain(self, line: str, seen_at: datetime) -> Stamp | None:
         """The commonest stamp, found without a pattern: nine lines in ten of a busy server have it."""
@@ -176,28 +173,55 @@ class StampReader:
 
     def _inner(self, outer: Stamp, seen_at: datetime, wrappers: int) -> Stamp:
         """The program's own stamp behind a wrapper's, if there is one."""
-        if wrappers and outer.rest[:1] in {"[", "(", "I", "W", "E", "D"} and outer.shape in {Shape.BRACKET, Shape.ISO}:
-            inner = self.find(outer.rest, seen_at, wrappers - 1)
-            if inner.at is not None and _WRAPPER.fullmatch(inner.before):
-                return inner._replace(before=outer.before + inner.before)
-        return outer
+        if not wrappers or outer.shape not in OUTER or not wraps(outer.rest):
+            return outer
+        inner = self.find(outer.rest, seen_at, wrappers - 1)
+        if inner.at is None:
+            return outer._replace(rest=inner.rest, before=outer.before + inner.before) if inner.before else outer
+        return inner._replace(before=outer.before + inner.before) if _wraps_only(inner.before) else outer
 
     def _time(self, found: re.Match[str], seen_at: datetime) -> datetime | None:
         """The time of a matched stamp, in UTC; None for a 32nd of the month."""
         groups = found.groupdict()
-        clock, date, month = groups["time"], groups.get("date"), groups.get("month")
+        date, clock, offset = groups.get("date"), groups["time"], groups.get("offset")
+        if year := groups.get("year"):
+            date = f"{year}-{groups['month']}-{groups['day']}"
         try:
-            if date and (offset := groups.get("offset")):
+            if date and offset:
                 at: datetime | None = datetime.fromisoformat(f"{date}T{clock}{offset}").astimezone(UTC)
             elif date:
                 at = self._clock.local(f"{date} {clock}", seen_at)
-            elif month:
-                at = self._clock.without_year(f"{int(month):02}-{groups['day']} {clock}", seen_at)
             else:
-                at = self._clock.without_date(clock, seen_at)
+                at = self._undated(groups, self._wrapped(found, seen_at) if found.start() else seen_at)
             return at and at + _fraction(groups.get("fraction") or "")
         except (ValueError, OverflowError):
             return None
+
+    def _undated(self, groups: dict[str, str | None], seen_at: datetime) -> datetime | None:
+        """The time of a stamp without a year, or without a date."""
+        clock, month, day = groups["time"] or "", groups.get("month"), groups.get("day")
+        if name := groups.get("name"):
+            month = str(MONTHS.index(name) + 1)
+        if month is None or day is None:
+            return self._clock.without_date(clock, seen_at)
+        return self._clock.without_year(f"{int(month):02}-{int(day):02} {clock}", seen_at)
+
+    def _wrapped(self, found: re.Match[str], seen_at: datetime) -> datetime:
+        """When a line was collected, where a stamp with an offset before the program's own says so."""
+        outer = ISO.match(found.string, 0, found.start())
+        at = self._time(outer, seen_at) if outer and outer["offset"] else None
+        return seen_at if at is None else min(at, seen_at)
+
+
+def _wraps_only(before: str) -> bool:
+    """Whether nothing but wrappers' stamps and prefixes stands between two stamps."""
+    while before:
+        stamp = ISO.match(before) or SYSLOG.match(before)
+        end = prefix_end(before) or (stamp.end() if stamp else 0)
+        if not end:
+            return False
+        before = before[end:]
+    return True
 
 
 def _fraction(digits: str) -> timedelta:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from console.job.events import Completion, Heartbeat, ProcessFact, RequestFailed, Source
+from console.job.events import Completion, Heartbeat, HostClock, ProcessFact, RequestFailed, Source
 from console.job.host_state import HostState, apply_host
 from console.job.job_state import JOB_EVENTS, JobTrail, apply_job, new_process
 from console.job.server_state import SERVER_EVENTS, ServerState, apply_server
@@ -62,6 +62,9 @@ def apply(state: State, stamped: Stamped, *, source: Source | None = None, seen_
         return replace(state, log=apply_job(state.log, stamped))
     if type(event) in SERVER_EVENTS:
         return replace(state, server=apply_server(state.server, event, stamped.at, seen_at))
+    if isinstance(event, HostClock):
+        server, job = state.server_clock.measured(event.offset_s), state.job_clock.measured(event.offset_s)
+        return replace(state, server_clock=server, job_clock=job)
     host = apply_host(state.host, event, stamped.at)
     if host is not state.host:
         state = replace(state, host=host)

@@ -3,29 +3,39 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from console.job.events import LogLine, MetricsMissing, Source, SourceFact, Stamped, Unparsed
+from console.job.access import others
+from console.job.chunk_reading import Reading
+from console.job.events import HostClock, MetricsMissing, Source, SourceFact, Stamped
+from console.job.fold import fold
+from console.job.frozen import NotOurs, freeze, thaw
+from console.job.host_state import HostState
 from console.job.host_views import SourceCount
-from console.job.levels import level_of
 from console.job.limits import Limits
 from console.job.lines import LineSplitter
+from console.job.log_lines import LogLines
 from console.job.metrics import parse_metrics
 from console.job.progress_log import parse_progress
 from console.job.runner_log import RunnerLog
 from console.job.server_log import ServerLog
 from console.job.shapes import Shapes
-from console.job.state import State, apply, heard
+from console.job.state import State, apply
 from console.job.views import Seen, snapshot_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Sequence
     from datetime import datetime
 
-    from console.job.events import Event
+    from console.job.events import Event, LogLine
     from console.job.formats import Format
     from console.job.plan import Plan
     from console.job.snapshot import Snapshot
+
+
+_GIVEN = ("_plan", "_limits", "_formats")
+"""What a tracker is given rather than has learned."""
 
 
 class Tracker:
@@ -37,20 +47,31 @@ class Tracker:
         plan: The run as planned.
         limits: The thresholds of advice.
         formats: Formats of the user's own for the job's log, tried before the known ones.
+        parts: Names of the server's log files, where each node or rank writes its own.
     """
 
-    def __init__(self, plan: Plan, *, limits: Limits | None = None, formats: tuple[Format, ...] = ()) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        *,
+        limits: Limits | None = None,
+        formats: tuple[Format, ...] = (),
+        parts: tuple[str, ...] = (),
+    ) -> None:
         self._plan = plan
         self._limits = limits or Limits()
+        self._formats = formats
         self._state = State()
-        self._splitters = {source: LineSplitter() for source in Source}
-        self._parsers: dict[Source, Callable[[str, datetime], list[Stamped]]] = {
-            Source.SERVER: ServerLog(plan.zone, plan.engine or "auto").parse,
-            Source.JOB: RunnerLog(plan.zone, formats).parse,
-            Source.PROGRESS: parse_progress,
+        servers = [_key_of(Source.SERVER, part) for part in ("", *parts)]
+        self._splitters = {key: LineSplitter() for key in (*servers, Source.JOB.value, Source.PROGRESS.value)}
+        self._logs: dict[str, ServerLog | RunnerLog] = {
+            **{key: ServerLog(plan.zone, plan.engine or "auto") for key in servers},
+            Source.JOB.value: RunnerLog(plan.zone, formats),
         }
         self._counts: dict[Source, SourceCount] = {}
         self._shapes = {source: Shapes() for source in Source}
+        self.past_missing = False
+        """Whether the server's log was read from its middle on: what lies before it is still to be filled in."""
         self._judged: tuple[str, str, datetime] | None = None
 
     @property
@@ -58,38 +79,64 @@ class Tracker:
         """All that was told so far."""
         return self._state
 
-    def feed(self, source: Source, data: bytes, seen_at: datetime) -> tuple[LogLine, ...]:
+    def feed(self, source: Source, data: bytes, seen_at: datetime, *, part: str = "") -> Sequence[LogLine]:
         """Read more of a log.
 
         Args:
             source: Which log.
             data: Its next bytes, cut anywhere.
             seen_at: When they came; stands in for stamps that are missing.
+            part: Which of the files of this log, where each node or rank writes its own.
 
         Returns:
-            The lines that are complete now, for a log pane; none for ``progress.jsonl``, which is for machines.
+            The lines that are complete now, for a log pane: the newest ``KEPT`` of them, older ones of a backlog are
+            counted and folded but not given. None for ``progress.jsonl``, which is for machines.
         """
-        return self._read(source, self._splitters[source].feed(data), seen_at)
+        return self._read(source, part, self._splitters[_key_of(source, part)].feed(data), seen_at)
 
-    def flush(self, source: Source, seen_at: datetime) -> tuple[LogLine, ...]:
+    def flush(self, source: Source, seen_at: datetime, *, part: str = "") -> Sequence[LogLine]:
         """Read the last line of a log that has ended without a newline."""
-        return self._read(source, self._splitters[source].flush(), seen_at)
+        return self._read(source, part, self._splitters[_key_of(source, part)].flush(), seen_at)
 
     def note(self, event: Event, at: datetime) -> None:
         """Take in a fact of the host, or any event that is not a log's line."""
         if isinstance(event, SourceFact) and event.lost_bytes:
             known = self._counts.get(event.source, SourceCount())
             self._counts[event.source] = replace(known, lost_bytes=known.lost_bytes + event.lost_bytes)
+        if isinstance(event, HostClock):
+            for log in self._logs.values():
+                log.host_is_ahead(timedelta(seconds=event.offset_s))
         self._state = apply(self._state, Stamped(at, event))
 
     def metrics_page(self, text: str, at: datetime) -> None:
         """Take in the server's ``/metrics`` page."""
         page = parse_metrics(text)
-        self.note(page or MetricsMissing("The page holds no series of SGLang or vLLM."), at)
+        self.note(page or MetricsMissing("The page holds no series of an engine that is known."), at)
 
-    def reset_source(self, source: Source) -> None:
+    def reset_source(self, source: Source, *, part: str = "") -> None:
         """A followed file was replaced or truncated: the half line that waits will never be completed."""
-        self._splitters[source] = LineSplitter()
+        self._splitters[_key_of(source, part)] = LineSplitter()
+
+    def adopt_server(self, whole: Tracker) -> None:
+        """Take over what another tracker read of the server's log, from its beginning to the very byte reached here.
+
+        What was seen with the console's own eyes, and when, stays this tracker's: the other saw only the past.
+        """
+        live, past = self._state.server, whole._state.server
+        server = replace(
+            past,
+            metrics=live.metrics,
+            reported_seen_at=live.reported_seen_at,
+            progressed_seen_at=live.progressed_seen_at,
+            trouble_seen_at=live.trouble_seen_at if past.trouble else None,
+        )
+        self._state = replace(self._state, server=server)
+        self.past_missing = False
+        key = _key_of(Source.SERVER, "")
+        self._splitters[key], self._logs[key] = whole._splitters[key], whole._logs[key]
+        lost = self._counts.get(Source.SERVER, SourceCount()).lost_bytes
+        self._counts[Source.SERVER] = replace(whole._counts.get(Source.SERVER, SourceCount()), lost_bytes=lost)
+        self._shapes[Source.SERVER] = whole._shapes[Source.SERVER]
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything that is known and concluded at ``now``."""
@@ -104,30 +151,50 @@ class Tracker:
         """Shapes of lines that no format understood and their counts, most frequent first, at most 20."""
         return self._shapes[source].top()
 
-    def _read(self, source: Source, lines: list[str], seen_at: datetime) -> tuple[LogLine, ...]:
-        stamped = [(text, self._line(source, text, seen_at)) for text in lines]
-        if source is Source.PROGRESS:
+    def freeze(self) -> bytes:
+        """All that was learned, half lines and the parsers' memory included, for ``thaw``. Not compressed."""
+        return freeze(self, _GIVEN, self._key())
+
+    def thaw(self, frozen: bytes) -> bool:
+        """Become what another tracker of the same run was; only a fresh one may.
+
+        What the host had answered (link, process, health) is left out: it is asked anew in a moment.
+
+        Returns:
+            False when the bytes are damaged, or come from another version or another plan; nothing was taken then,
+            and the logs are to be read anew.
+        """
+        try:
+            thaw(self, frozen, _GIVEN, self._key())
+        except NotOurs:
+            return False
+        self._state = replace(self._state, host=HostState())
+        return True
+
+    def _key(self) -> str:
+        """What the reading of a line depends on besides the line: when it changes, all must be read anew."""
+        own = [(known.name, known.pattern.pattern) for known in self._formats]
+        return repr((str(self._plan.zone), self._plan.engine, own))
+
+    def _read(self, source: Source, part: str, lines: list[str], seen_at: datetime) -> Sequence[LogLine]:
+        """Parse, count and fold the lines of one chunk."""
+        if not lines:
             return ()
-        return tuple(LogLine(source, text, at, level_of(text)) for text, at in stamped)
-
-    def _line(self, source: Source, text: str, seen_at: datetime) -> datetime:
-        """Read one line: fold what it says, and count it; gives its time."""
-        told = self._parsers[source](text, seen_at)
-        stamps = [stamped.at for stamped in told if not stamped.guessed]
         known = self._counts.get(source, SourceCount())
-        # A line that says nothing to a parser gives no stamp: it is about as old as the one before.
-        at = stamps[-1] if stamps else (seen_at if told or known.last_at is None else known.last_at)
-        lost = [self._fold(source, stamped, seen_at) for stamped in told]
-        read, unread = known.lines + bool(text.strip()), known.unparsed + any(lost)
-        self._counts[source] = SourceCount(read, unread, known.lost_bytes, at)
-        return at
+        read = Reading(known.last_at or seen_at)
+        log = self._logs.get(_key_of(source, part))
+        if log is not None:
+            log.look_ahead(lines, seen_at)
+        wanted = others(lines) if source is Source.SERVER else enumerate(lines)
+        read.lines(wanted, log.parse if log else parse_progress, seen_at)
+        for text in read.unknown:
+            self._shapes[source].add(text)
+        count, unparsed = known.lines + len(lines) - read.blank, known.unparsed + read.unread
+        self._counts[source] = SourceCount(count, unparsed, known.lost_bytes, read.at)
+        self._state = fold(self._state, read.told, source, seen_at)
+        return () if source is Source.PROGRESS else LogLines(source, lines, read.places, read.times)
 
-    def _fold(self, source: Source, stamped: Stamped, seen_at: datetime) -> bool:
-        """Fold one event; True when it is no event but a line that no format understood."""
-        if not stamped.guessed:
-            self._state = heard(self._state, source, stamped.at, seen_at)
-        if isinstance(stamped.event, Unparsed):
-            self._shapes[source].add(stamped.event.text)
-            return True
-        self._state = apply(self._state, stamped, source=source, seen_at=seen_at)
-        return False
+
+def _key_of(source: Source, part: str) -> str:
+    """A name for one file of a log."""
+    return f"{source.value}:{part}" if part else source.value

@@ -2,73 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.containers import Horizontal
-from textual.widgets import Input
 
 from console.job.events import LogLine, Source
 from console.panels import words
+from console.panels.log_field import LogField
+from console.panels.log_search import as_pattern, too_slow
+from console.panels.log_text import KINDS, LEVELS, LineReader, as_text, in_order
+from console.panels.log_words import NAMES, SHOWN, state_note, understood
 from console.panels.panel import Panel
-from widgets.log_view import Level, LogText, LogView
+from widgets.log_view import LogText, LogView
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
     from datetime import datetime, tzinfo
 
     from textual.app import ComposeResult
 
-    from console.job.snapshot import LogView as LogState
     from console.job.snapshot import Snapshot
 
-LEVELS: dict[str, Level] = {"info": "info", "warning": "warning", "error": "error", "quiet": "quiet"}
-"""A line's level as a pane draws it; any other is drawn like ``info``."""
-
-SHOWN = (Source.SERVER, Source.JOB)
-"""The logs that have a pane; ``progress.jsonl`` is for machines."""
-
-NAMES = {Source.SERVER: "server's log", Source.JOB: "job's log"}
-"""What a pane is called."""
-
-_STAMP = re.compile(
-    r"\[\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:[.,]\d+)?\s*(?P<rank>[^]]*)\]\s*"
-    r"|(?P<level>[A-Z]+) \d\d-\d\d \d\d:\d\d:\d\d(?:[.,]\d+)? "
-)
-"""A line's own stamp in the host's zone (SGLang's and the job's, then vLLM's): the pane writes its own in its place."""
-
-
-def as_pattern(text: str) -> re.Pattern[str] | None:
-    """Read what the operator typed: a regular expression, or the plain text when it is none; None when empty."""
-    if not text:
-        return None
-    try:
-        return re.compile(text, re.IGNORECASE)
-    except re.error:
-        return re.compile(re.escape(text), re.IGNORECASE)
-
-
-def state_note(log: LogState | None, now: datetime) -> str:
-    """Say how a log is seen when that is not as it should be: missing, unreadable, old, not understood, lost bytes."""
-    if log is None or not log.state:
-        return "no line yet"
-    if log.state != "following":
-        return words.joined(log.state, log.path, log.reason)
-    strange = f"{1 - log.understood:.0%} not understood" if log.understood is not None and log.understood < 0.5 else ""  # noqa: PLR2004 -- most of a log that is read well is understood
-    lost = f"{log.lost_bytes:,} bytes lost" if log.lost_bytes else ""
-    age = words.old(log.updated_at, now)
-    return words.joined(f"newest line {age}" if age else "", strange, lost)
-
-
-def as_text(line: LogLine, zone: tzinfo | None) -> LogText:
-    """Give a line for a pane: its time in the operator's zone, and the rest of the line without its own stamp."""
-    found = _STAMP.match(line.text)
-    text = line.text
-    if found is not None:
-        kept = found["rank"] or found["level"] or ""
-        text = f"{kept} {line.text[found.end() :]}".lstrip() if kept else line.text[found.end() :]
-    return LogText(text, LEVELS.get(line.level, "info"), f"{line.at.astimezone(zone):%H:%M:%S}")
+__all__ = ["LEVELS", "NAMES", "SHOWN", "LogsPanel", "as_pattern", "as_text", "state_note", "understood"]
 
 
 class LogsPanel(Panel, can_focus=False):
@@ -78,12 +34,20 @@ class LogsPanel(Panel, can_focus=False):
 ### Logs
 
 The server's log and the job's, as their lines come, with times in your zone. Lines with ✗ are errors, those with !
-warnings, dim ones access lines and separators.
+warnings, dim ones access lines and separators. A line between two `--` is the console's own: bytes are gone there.
 
-- Scrolling up holds the log; the title counts the lines that wait. `f` or End goes back to the newest line.
-- `/` filters both logs by a regular expression, upper and lower case alike; Esc in the field shows all lines again.
-- `l` goes to the other log, `z` fills the screen with the logs.
-- Lines are for reading only: control characters are taken out, very long lines are cut.
+- **Reading**. Arrows, `j` and `k`, page keys, `g` and the mouse go to a line and hold the log there; the title counts
+  the lines that wait below. `f` or End goes back to the newest line.
+- **Filter** `/` shows only lines in which a regular expression is found, **search** `s` shows all and marks what is
+  found; upper and lower case alike, and `!` before it means the lines without it. Both can stand at once. `n` and `N`
+  go to the next and the former match, `e` and `E` to the next and the former error. Esc in the field ends it.
+- **Choice**. `d` shows one rank after the other, `t` all lines, figures only, or warnings and errors.
+- **Copying**. `y` copies the line you are at, `Y` the marked lines, else those in sight: `v` or Shift with an arrow
+  marks. It goes to the clipboard of terminals that allow it (OSC 52), and into the file that is then named.
+- `w` breaks long lines, `l` goes to the other log, `z` fills the screen with the logs.
+- **Understood** is the share of lines that longwait can read. A fall means that a format has changed: `u` lists the
+  lines that it can't read, with their numbers masked.
+- The newest 5,000 lines of each log are kept. Control characters are taken out, very long lines are cut.
 """
     TITLE: ClassVar[str] = "Logs"
     DEFAULT_CSS = """
@@ -109,8 +73,6 @@ warnings, dim ones access lines and separators.
             &:focus { border: none; border-top: solid $accent; border-title-color: $text-accent; }
             &.-held { border: none; border-top: solid $warning; border-title-color: $text-warning; }
         }
-        Input { display: none; height: 1; border: none; padding: 0 1; background: $surface; }
-        Input.-open { display: block; }
     }
     """
 
@@ -118,11 +80,14 @@ warnings, dim ones access lines and separators.
         """Take the operator's zone; None is this machine's."""
         super().__init__(zone, id=id)
         self._views = {source: LogView(title=NAMES[source], id=f"log-{source.value}") for source in SHOWN}
+        self._readers = {source: LineReader(zone) for source in SHOWN}
         self._views[Source.SERVER].add_class("-shown")
-        self._field = Input(placeholder="filter: a regular expression; Esc shows all lines", compact=True)
+        self._field = LogField()
+        self._kind = 0
+        self._rank = ""
 
     def compose(self) -> ComposeResult:
-        """Lay both logs side by side, and the filter below."""
+        """Lay both logs side by side, and the field below."""
         with Horizontal():
             yield from self._views.values()
         yield self._field
@@ -131,25 +96,34 @@ warnings, dim ones access lines and separators.
         """Say in the titles how each log is seen."""
         states = {log.source: log for log in snapshot.logs}
         for source, view in self._views.items():
-            view.title = words.joined(NAMES[source], state_note(states.get(source.value), now))
+            state = states.get(source.value)
+            view.title = words.joined(NAMES[source], state_note(state, now))
+            view.note = understood(state)
 
     def append(self, lines: Iterable[LogLine]) -> None:
         """Give each line to its pane, in order."""
-        batches: dict[Source, list[LogText]] = {source: [] for source in SHOWN}
+        batches: dict[Source, list[LogLine]] = {source: [] for source in SHOWN}
         for line in lines:
             if line.source in batches:
-                batches[line.source].append(as_text(line, self.zone))
+                batches[line.source].append(line)
         for source, batch in batches.items():
             if batch:
-                self._views[source].append(batch)
+                self._views[source].append(self._readers[source].read(batch))
+        self._say_count()
 
     @property
     def current(self) -> LogView:
         """The log that has the focus, else the one that is shown first."""
         views = self._views.values()
         return next(
-            (view for view in views if view.has_focus), next(view for view in views if view.has_class("-shown"))
+            (view for view in views if view.has_focus),
+            next(view for view in views if view.has_class("-shown")),
         )
+
+    @property
+    def name_of_current(self) -> str:
+        """What the present log is called."""
+        return next(NAMES[source] for source, view in self._views.items() if view is self.current)
 
     def focus_pane(self) -> None:
         """Focus the log that is shown."""
@@ -161,33 +135,117 @@ warnings, dim ones access lines and separators.
         turn = 1 if self.current.has_focus else 0
         self._show(views[(views.index(self.current) + turn) % len(views)])
 
+    def open_filter(self) -> None:
+        """Let the operator type a filter."""
+        self._field.open("filter")
+        self._say_count()
+
+    def open_search(self) -> None:
+        """Let the operator type what to look for."""
+        self._field.open("search")
+        self._say_count()
+
+    def go_to_match(self, *, back: bool) -> str:
+        """Go to the next line that was found, or the former; gives a sentence when there is none."""
+        view = self.current
+        where = "former" if back else "next"
+        if view.search is not None:
+            went = view.go_to_hit(back=back)
+        elif view.filter is not None:
+            went = 0 <= view.cursor + (-1 if back else 1) < view.count
+            view.go_to(view.cursor + (-1 if back else 1))
+        else:
+            return "Nothing is looked for: s searches, / filters."
+        return self._arrived(f"There is no {where} match in the {self.name_of_current}.", went=went)
+
+    def go_to_error(self, *, back: bool) -> str:
+        """Go to the next error line, or the former; gives a sentence when there is none."""
+        went = self.current.go_to_level("error", back=back)
+        where = "above" if back else "below"
+        return self._arrived(f"There is no error line {where} this one in the {self.name_of_current}.", went=went)
+
+    def turn_rank(self) -> str:
+        """Show the next rank's lines, after the last one those of all; gives a sentence when no rank is named."""
+        ranks = in_order({rank for reader in self._readers.values() for rank in reader.ranks})
+        if not ranks:
+            return "No line has named a rank yet: DP, TP, PP or EP with a number."
+        turn = ["", *ranks]
+        self._rank = turn[(turn.index(self._rank) + 1) % len(turn)] if self._rank in turn else ""
+        self._choose()
+        return ""
+
+    def turn_kind(self) -> None:
+        """Show the next kind of lines."""
+        self._kind = (self._kind + 1) % len(KINDS)
+        self._choose()
+
+    def turn_wrap(self) -> None:
+        """Break long lines into rows, or cut them again."""
+        for view in self._views.values():
+            view.wrap = not view.wrap
+
+    def _arrived(self, otherwise: str, *, went: bool) -> str:
+        """Show where it went, or say why it did not."""
+        if went and not self.current.has_focus:
+            self._show(self.current)
+        self._say_count()
+        return "" if went else otherwise
+
+    def _choose(self) -> None:
+        """Show what was chosen by rank and kind; a log that names no rank is left as it is."""
+        kind, holds = KINDS[self._kind]
+        for source, view in self._views.items():
+            rank = self._rank if self._readers[source].ranks else ""
+            name = words.joined(rank, kind if holds else "")
+            view.only = (name, _both(rank, holds)) if name else None
+        self._say_count()
+
     def _show(self, shown: LogView) -> None:
         for view in self._views.values():
             view.set_class(view is shown, "-shown")
         self.call_after_refresh(shown.focus)
 
-    def open_filter(self) -> None:
-        """Let the operator type a filter."""
-        self._field.add_class("-open")
-        self.call_after_refresh(self._field.focus)
+    def _say_count(self) -> None:
+        """Write beside the field what it finds in the present log."""
+        if not self._field.is_open:
+            return
+        view = self.current
+        plain = ", taken as plain text: it could run for hours" if too_slow(self._field.texts[self._field.aim]) else ""
+        if self._field.aim == "filter":
+            self._field.say(f"{view.count:,} of {view.kept:,} lines{plain}")
+        else:
+            self._field.say(f"match {view.hit:,} of {view.hits:,}{plain}")
 
-    @on(Input.Changed)
-    def _filter(self, event: Input.Changed) -> None:
-        """Filter while the operator types."""
+    @on(LogField.Changed)
+    def _look(self, event: LogField.Changed) -> None:
+        """Filter or search while the operator types."""
         event.stop()
+        finder = as_pattern(event.text)
         for view in self._views.values():
-            view.filter = as_pattern(event.value)
+            if event.aim == "filter":
+                view.filter = finder
+            else:
+                view.search = finder
+        self._say_count()
 
-    @on(Input.Submitted)
-    def _accept(self, event: Input.Submitted) -> None:
-        """Keep the filter and go back to the log; an empty one closes the field."""
+    @on(LogField.Left)
+    def _return(self, event: LogField.Left) -> None:
+        """Go back to the log, to the newest line that was searched for."""
         event.stop()
-        self._field.set_class(bool(event.value), "-open")
+        if event.aim == "search":
+            self.current.go_to_nearest_hit()
+            self._say_count()
         self.focus_pane()
 
     def key_escape(self) -> None:
-        """Show all lines again."""
-        if self._field.has_class("-open"):
-            self._field.value = ""
-            self._field.remove_class("-open")
+        """Unmark lines, else end the filter or the search."""
+        if self.current.has_focus and self.current.marked:
+            self.current.unmark()
+        elif self._field.is_open:
+            self._field.end()
             self.focus_pane()
+
+
+def _both(rank: str, holds: Callable[[LogText], bool] | None) -> Callable[[LogText], bool]:
+    """Join a choice by rank and one by kind."""
+    return lambda line: (not rank or rank in line.tags) and (holds is None or holds(line))

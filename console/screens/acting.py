@@ -78,8 +78,12 @@ class ActingScreen(CommandedScreen):
             self._end(f"{verb.value.capitalize()} failed: {error}", "error")
         finally:
             self._busy = False
+            self.look_again()
             if self.act is not None and not self.act.ended:
                 self.act = replace(self.act, ended="The act stopped half way: look at the host before the next one.")
+
+    def look_again(self) -> None:
+        """Something may have been done to the job: a subclass asks the host about it."""
 
     async def _agreed(self, plan: ActionPlan) -> bool:
         """Ask, unless the operator wants no questions; a refusal is always shown."""

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual import events
+    from textual.binding import ActiveBinding
     from textual.command import Hits
 
 
@@ -34,6 +35,17 @@ class CommandedScreen(Screen[None]):
     def situation(self) -> commands.Situation:
         """What the guards look at."""
         return commands.Situation()
+
+    @property
+    def beside_logs(self) -> bool:
+        """Whether a log has the focus."""
+        return False
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The keys that work now; the footer shows those that are of use where the focus is."""
+        found = super().active_bindings
+        return {key: commands.in_footer(one, beside_logs=self.beside_logs) for key, one in found.items()}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide what can't run now from the footer, and keep its key from running it."""

@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from textual import on, work
 from textual.containers import Container
 from textual.reactive import var
-from textual.widgets import Footer
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
 
 from console import commands
-from console.job.snapshot import Judgement, LinkView, Snapshot, Verdict
+from console.job.snapshot import Judgement, LinkView, LogView, Snapshot, Verdict
 from console.messages import FeedEnded, LinesArrived, NoticeGiven, SnapshotTaken, as_message
 from console.panels.header import HeaderLine
 from console.panels.logs import LogsPanel
@@ -26,7 +25,9 @@ from console.panels.status import StatusPanel
 from console.panels.verdict import VerdictPanel
 from console.screens.acting import ActingScreen
 from console.screens.commanded import OperatorPalette
+from console.screens.footer import KeysFooter
 from console.screens.layout import LAYOUT
+from console.screens.log_reading import LogReadingScreen
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ def health_words(probe: HealthProbe) -> tuple[str, str]:
     return f"health failed: {probe.error or f'{probe.path} answered {probe.status}'}", "error"
 
 
-class MainScreen(ActingScreen):
+class MainScreen(ActingScreen, LogReadingScreen):
     """The five panes, fed by one worker."""
 
     DEFAULT_CSS = LAYOUT
@@ -97,7 +98,7 @@ class MainScreen(ActingScreen):
             yield ServerPanel(zone, id="server").data_bind(MainScreen.snapshot, MainScreen.now)
             yield StatusPanel(zone, id="status").data_bind(MainScreen.snapshot, MainScreen.now)
         yield LogsPanel(zone, id="logs").data_bind(MainScreen.snapshot, MainScreen.now)
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysFooter(compact=True, show_command_palette=False)
 
     def on_mount(self) -> None:
         """Draw the first frame, then begin to connect."""
@@ -149,6 +150,11 @@ class MainScreen(ActingScreen):
         link = self.snapshot.link.state if self.snapshot is not None else ""
         return commands.Situation(self.setup.read_only, self._control is not None, link)
 
+    @property
+    def log_states(self) -> tuple[LogView, ...]:
+        """How well each log is seen."""
+        return self.snapshot.logs if self.snapshot is not None else ()
+
     @on(SnapshotTaken)
     def _show_snapshot(self, message: SnapshotTaken) -> None:
         """Draw the newest snapshot, all panes at once."""
@@ -196,6 +202,10 @@ class MainScreen(ActingScreen):
         """Ask the server's health now."""
         self.ping_health()
 
+    def look_again(self) -> None:
+        """Have the job's process looked at, so that what the screen shows of it is not from before the act."""
+        self._feed.look()
+
     def action_reconnect(self) -> None:
         """Connect now instead of waiting for the next try."""
         self._feed.reconnect()
@@ -204,18 +214,6 @@ class MainScreen(ActingScreen):
     def action_focus_pane(self, name: str) -> None:
         """Focus a pane."""
         self.query_one(f"#{name}", Panel).focus_pane()
-
-    def action_focus_next_log(self) -> None:
-        """Focus the other log."""
-        self.query_one(LogsPanel).focus_next()
-
-    def action_follow_log(self) -> None:
-        """Go to the newest line of the log and stay there."""
-        self.query_one(LogsPanel).current.follow()
-
-    def action_filter_log(self) -> None:
-        """Let the operator type a filter."""
-        self.query_one(LogsPanel).open_filter()
 
     def action_zoom_pane(self) -> None:
         """Fill the screen with the focused pane, or bring all back."""

@@ -10,13 +10,12 @@ import asyncio
 import contextlib
 import json
 import os
-import shutil
 import sys
-import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from remote.demo import scratch
 from remote.demo.processes import sweep
 from remote.demo.scenarios import SCENARIOS
 from remote.errors import RemoteError
@@ -119,7 +118,7 @@ class DemoHost:
         Raises:
             RemoteError: It did not start; the message says why.
         """
-        self._folder = _fresh_folder()
+        self._folder = scratch.make()
         try:
             return await self._start(self._folder)
         except BaseException:
@@ -135,7 +134,7 @@ class DemoHost:
         if folder is not None:
             # Also when the host was killed and could not clean up.
             await asyncio.to_thread(sweep, folder)
-            await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
+            await asyncio.to_thread(scratch.remove, folder)
 
     async def _start(self, folder: Path) -> DemoInfo:
         with (folder / _ERRORS).open("ab") as errors:
@@ -157,6 +156,7 @@ class DemoHost:
             *("--scenario", self._scenario),
             *("--speed", str(self._speed)),
             *("--parent-pid", str(os.getpid())),
+            "--remove-when-left",
             *self._options,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -173,19 +173,13 @@ async def _line(process: asyncio.subprocess.Process) -> bytes:
 
 
 async def _end(process: asyncio.subprocess.Process) -> None:
-    """Close its stdin and wait; kill it when it does not end."""
-    if process.stdin is not None:
-        process.stdin.close()
+    """Say goodbye, close its stdin and wait; kill it when it does not end."""
     try:
-        await asyncio.wait_for(process.communicate(), END_S)
+        await asyncio.wait_for(process.communicate(scratch.GOODBYE), END_S)
     except TimeoutError:
         with contextlib.suppress(ProcessLookupError):
             process.kill()
         await process.communicate()
-
-
-def _fresh_folder() -> Path:
-    return Path(tempfile.mkdtemp(prefix="longwait-demo-")).resolve()
 
 
 def _read(line: bytes) -> DemoInfo:

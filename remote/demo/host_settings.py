@@ -33,6 +33,7 @@ class Settings:
         trouble_after_s: Wall seconds until the scenario's trouble.
         cut_s: Wall seconds that ``link-cut`` lasts.
         script: The job script that an operator would deploy.
+        remove_when_left: Remove the folder, if ``scratch`` made it, when the console went away without a word.
     """
 
     folder: Path
@@ -42,6 +43,7 @@ class Settings:
     trouble_after_s: float
     cut_s: float
     script: Path
+    remove_when_left: bool = False
 
     @property
     def running_script(self) -> Path:
@@ -114,6 +116,11 @@ def read_arguments(argv: Sequence[str] | None = None) -> tuple[Settings, int | N
     parser.add_argument("--cut-s", type=float, default=CUT_S, help="wall seconds that link-cut lasts")
     parser.add_argument("--script", type=Path, default=SCRIPT, help="the job script that would be deployed")
     parser.add_argument("--parent-pid", type=int, help="end when this process, which started it, is gone")
+    parser.add_argument(
+        "--remove-when-left",
+        action="store_true",
+        help="remove the folder, if the console made it, when the console is gone without a word (it was killed)",
+    )
     given = parser.parse_args(argv)
     if not 0 < given.speed < math.inf:
         parser.error("--speed must be more than 0")
@@ -125,5 +132,6 @@ def read_arguments(argv: Sequence[str] | None = None) -> tuple[Settings, int | N
         given.trouble_after_s,
         given.cut_s,
         given.script.resolve(),
+        given.remove_when_left,
     )
     return settings, given.parent_pid

@@ -5,9 +5,10 @@ library only, Linux only (``/proc``; man 5 proc). It is long because it must be 
 given as the argument or as the first line of stdin; what follows on stdin is a file's content. The answer is a line
 of JSON (``stop``: several); one with ``error`` and ``text`` says why not, and nothing was changed unless it says so.
 
-What is left on the host: ``RUN_DIR/.longwait/job.json``, the record of the job started last, and beside it the empty
-``lock`` that starts take. The job itself holds no lock: a lock that its children inherit would outlive it and say that
-it runs when it does not. Whether it runs is read from ``/proc``.
+What is left on the host: ``RUN_DIR/.longwait/job-KEY.json``, the record of the start of a job that was last, and beside
+it the empty ``job-KEY.lock`` that starts take; KEY stands for the job, so that those of one folder have their own. The
+job itself holds no lock: a lock that its children inherit would outlive it and say that it runs when it does not.
+Whether it runs is read from ``/proc``.
 """
 
 # Paths go through os, not pathlib (pyproject.toml exempts this file): names are bytes to Linux, the functions of os
@@ -65,6 +66,21 @@ BYSTANDERS = frozenset({
 })
 # fmt: on
 """Programs that name the job on their command line and are not it."""
+
+# fmt: off
+LAUNCHERS = frozenset({
+    "torch.distributed.run", "torch.distributed.launch", "torchrun", "accelerate.commands.launch",
+    "accelerate.commands.accelerate_cli", "accelerate", "deepspeed.launcher.runner", "deepspeed.launcher.launch",
+    "deepspeed", "mpi4py", "mpi4py.futures", "cProfile", "profile", "pdb", "trace", "coverage", "debugpy", "viztracer",
+})
+# fmt: on
+"""Python modules and commands that run the script on their command line: the first word there that ends in ``.py``."""
+
+INTERPRETERS = frozenset({"node", "perl", "ruby", "julia", "Rscript", "lua", "php"})
+"""Other programs whose first argument, when it is no option, is the script that they run."""
+
+VALUED_OPTIONS = frozenset({"--check-hash-based-pycs", "--jit"})
+"""Python's and PyPy's long options that take the next word."""
 
 
 class RefusedError(Exception):
@@ -194,31 +210,70 @@ def user_name() -> str:
 # -- find
 
 
+def run_folder(request: Fields) -> str:
+    """The run's folder, ``~`` considered; a relative one begins where commands of the login do: at its home."""
+    return os.path.expanduser(str(request["run_dir"]))
+
+
 def full_path(request: Fields, key: str) -> str:
-    """A path of the request, ``~`` and the run's folder considered; empty stays empty."""
-    path = os.path.expanduser(request.get(key) or "")
-    return os.path.join(os.path.expanduser(request["run_dir"]), path) if path else ""
+    """A path of the request: one with ``~`` begins at a home, a relative one in the run's folder; empty stays empty."""
+    path: str = request.get(key) or ""
+    if not path or path.startswith("~"):
+        return os.path.expanduser(path)
+    return os.path.join(run_folder(request), path)
 
 
 def program_words(argv: list[str]) -> list[str]:
-    """The words of a command line that can be the script it runs.
+    """The words of a command line that say what it runs; later arguments are none of them."""
+    return [argv[index] for index in program_indexes(argv)]
 
-    For Python the first word that is no option (``-c`` runs none; after ``-m``, a launcher's, any word may be it);
-    else the command itself.
+
+def program_indexes(argv: list[str]) -> list[int]:
+    """Where the program is on a command line.
+
+    For Python its script or module, and the script that a launcher runs (none for ``-c`` and stdin); for another
+    interpreter itself and its script; else the command itself.
     """
-    if not re.fullmatch(r"(python|pypy)[0-9.]*[a-z]*", os.path.basename(argv[0])):
-        return argv[:1]
-    words = iter(argv[1:])
-    for word in words:
-        if word in {"-X", "-W"}:
-            next(words, None)
-        elif re.fullmatch(r"-[a-zA-Z]*c", word):
-            return []
-        elif re.fullmatch(r"-[a-zA-Z]*m", word):
-            return list(words)
-        elif not word.startswith("-"):
-            return [word]
-    return []
+    name = os.path.basename(argv[0])
+    if not re.fullmatch(r"(python|pypy)[0-9.]*[a-z]*", name):
+        return [0, 1] if name in INTERPRETERS and len(argv) > 1 and not argv[1].startswith("-") else [0]
+    index, module = python_program(argv)
+    if index is None:
+        return []
+    if (module or os.path.basename(argv[index])) not in LAUNCHERS:
+        return [index]
+    return [index, *[at for at in range(index + 1, len(argv)) if argv[at].endswith(".py")][:1]]
+
+
+def python_program(argv: list[str]) -> tuple[int | None, str]:
+    """Where Python's script or module is among its words (None: nowhere), and the module's name; man 1 python."""
+    index = 1
+    while index < len(argv):
+        word = argv[index]
+        if word == "--" or not word.startswith("-"):
+            index += word == "--"
+            return (index if index < len(argv) else None), ""
+        option = re.match("-[^-cmWX]*([cmWX])(.*)", word, re.DOTALL)
+        if word == "-" or (option and option[1] == "c"):
+            return None, ""
+        takes_next = word in VALUED_OPTIONS or (option is not None and not option[2])
+        if option and option[1] == "m":
+            index += takes_next
+            return (index, option[2] or argv[index]) if index < len(argv) else (None, "")
+        index += 1 + takes_next
+    return None, ""
+
+
+def names_program(argv: list[str], match: str) -> bool:
+    """Whether a match is found on a command line at the words that say what it runs, and not in later arguments."""
+    text = " ".join(argv)
+    for index in program_indexes(argv):
+        begin = sum(len(word) + 1 for word in argv[:index])
+        end = begin + len(argv[index])
+        # It may also span several words ("python3 -u run.py"), when one of them is the program.
+        if match in text[max(0, begin - len(match) + 1) : end + len(match) - 1]:
+            return True
+    return False
 
 
 def runs_script(pid: int, argv: list[str], script: str) -> bool:
@@ -232,19 +287,21 @@ def runs_script(pid: int, argv: list[str], script: str) -> bool:
 
 
 def is_job(pid: int, request: Fields) -> bool:
-    """Whether a process is the job by its command line."""
+    """Whether a process is the job by its command line.
+
+    With a script, which is proven by its path, the match only narrows and may be anywhere on the line: it tells two
+    jobs of one script apart. Without one it must be in the words that say what is run: a program that is given the
+    job's name is not the job.
+    """
     argv = read_argv(pid)
     script, match = full_path(request, "script"), request.get("match", "")
     if not argv:
         return False
     if not script and not match:
-        folder = os.path.realpath(os.path.expanduser(request["run_dir"]))
-        return argv == request.get("argv") and read_cwd(pid) == folder
-    if script and not runs_script(pid, argv, script):
-        return False
-    if not script and (os.path.basename(argv[0]).lstrip("-") in BYSTANDERS or not program_words(argv)):
-        return False
-    return match in " ".join(argv)
+        return argv == request.get("argv") and read_cwd(pid) == os.path.realpath(run_folder(request))
+    if script:
+        return runs_script(pid, argv, script) and match in " ".join(argv)
+    return os.path.basename(argv[0]).lstrip("-") not in BYSTANDERS and names_program(argv, match)
 
 
 def owned(pid: int) -> bool:
@@ -255,19 +312,48 @@ def owned(pid: int) -> bool:
         return False
 
 
+def settled_path(request: Fields, key: str) -> str:
+    """A path of the request, the same for all ways to write it; empty stays empty.
+
+    Links are followed to its folder; one that is the file itself is not, since it may be turned to a new version while
+    the job runs.
+    """
+    folder, name = os.path.split(full_path(request, key))
+    return os.path.join(os.path.realpath(folder), name) if folder or name else ""
+
+
+def job_key(request: Fields) -> str:
+    """What stands for the job among those of its folder: a digest of its script, else its command, and of its log."""
+    job = settled_path(request, "script") or request.get("argv") or []
+    return hashlib.sha256(json.dumps([job, settled_path(request, "log")]).encode("ascii")).hexdigest()[:16]
+
+
 def record_path(request: Fields) -> str:
-    """Where the record of the job started last is."""
-    return os.path.join(os.path.expanduser(request["run_dir"]), ".longwait", "job.json")
+    """Where the record of the job's last start is."""
+    return os.path.join(run_folder(request), ".longwait", f"job-{job_key(request)}.json")
+
+
+def lock_path(request: Fields) -> str:
+    """Where the lock of the job's starts is."""
+    return os.path.join(run_folder(request), ".longwait", f"job-{job_key(request)}.lock")
 
 
 def read_record(request: Fields) -> Fields | None:
-    """The record; None when there is none that can be used."""
+    """The record; None when there is none that can be used, or it is another job's."""
     try:
         with open(record_path(request), encoding="ascii") as file:
             record = json.load(file)
     except (OSError, ValueError):
         return None
-    return record if isinstance(record, dict) else None
+    return record if isinstance(record, dict) and is_of_job(record, request) else None
+
+
+def is_of_job(record: Fields, request: Fields) -> bool:
+    """Whether a record is of the job that is asked for: the same script, or without one the same command."""
+    script = settled_path(request, "script")
+    if script or record.get("script"):
+        return script == record.get("script")
+    return bool(request.get("argv")) and request["argv"] == record.get("argv")
 
 
 def find_jobs(request: Fields) -> list[Fields]:
@@ -490,9 +576,8 @@ def start_job(request: Fields, emit: Emit) -> None:
     """The start itself, under the lock from the look to the end of the watch."""
     if not request["argv"]:
         raise RefusedError("no_command", "There is no command to start the job with; set `command`.")
-    folder = os.path.dirname(record_path(request))
-    make_folder(request, folder)
-    lock = take_lock(os.path.join(folder, "lock"))
+    make_folder(request)
+    lock = take_lock(lock_path(request))
     running = find_jobs(request)
     if running:
         who = running[0]
@@ -514,13 +599,13 @@ def start_job(request: Fields, emit: Emit) -> None:
     os.close(lock)
 
 
-def make_folder(request: Fields, folder: str) -> None:
+def make_folder(request: Fields) -> None:
     """The folder of the record, inside the run's, which must be there."""
-    run_dir = os.path.expanduser(request["run_dir"])
+    run_dir = run_folder(request)
     if not os.path.isdir(run_dir):
         raise RefusedError("no_folder", f"The run folder {run_dir} is missing or is not a folder.")
     with contextlib.suppress(FileExistsError):
-        os.mkdir(folder, 0o700)
+        os.mkdir(os.path.dirname(record_path(request)), 0o700)
 
 
 def take_lock(path: str) -> int:
@@ -578,7 +663,7 @@ def spawn(request: Fields, log: int) -> int:
         failure = failures.read().decode("utf-8", "replace")  # ends when the job's program has replaced ours
     if failure:
         os.waitpid(pid, 0)
-        raise RefusedError("not_started", f"The job was not started: {failure}.", status=127)
+        raise RefusedError("not_started", f"The job was not started: {failure.rstrip('.')}.", status=127)
     return pid
 
 
@@ -595,7 +680,7 @@ def become_job(request: Fields, log: int, failure_writer: int) -> NoReturn:
         signal.signal(number, signal.SIG_DFL)
     if os.umask(0o022) & 0o700:
         os.umask(0o077)
-    os.chdir(os.path.expanduser(request["run_dir"]))
+    os.chdir(run_folder(request))
     env = {name: value for name, value in {**os.environ, **request.get("env", {})}.items() if value is not None}
     try:
         os.execvpe(request["argv"][0], request["argv"], env)  # noqa: S606 - the operator's own command, no shell
@@ -612,6 +697,8 @@ def write_record(request: Fields, pid: int) -> None:
         "pid": pid,
         "start_ticks": proc.start_ticks if proc else 0,
         "argv": request["argv"],
+        "script": settled_path(request, "script"),
+        "log": settled_path(request, "log"),
         "started_at": time.time(),
         "script_sha256": sha256_of(script) if script else None,
     }
@@ -858,7 +945,7 @@ def encode(fields: Fields) -> bytes:
 def os_refusal(error: OSError) -> Fields:
     """A refusal by the system as an answer."""
     where = f" {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
-    return {"error": "os", "text": f"The host refused:{where}: {error.strerror or error}."}
+    return {"error": "os", "text": f"The host refused:{where}: {str(error.strerror or error).rstrip('.')}."}
 
 
 def main() -> None:

@@ -35,6 +35,7 @@ class FakeFeed:
     begun: Callable[[], None] = lambda: None
     closed: bool = False
     reconnects: int = 0
+    looks: int = 0
     pings: int = 0
     _queue: asyncio.Queue[Fact | None] = field(default_factory=asyncio.Queue)
 
@@ -64,6 +65,10 @@ class FakeFeed:
     def reconnect(self) -> None:
         """Count it."""
         self.reconnects += 1
+
+    def look(self) -> None:
+        """Count it."""
+        self.looks += 1
 
 
 @dataclass

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from console import __version__
+from console.facts import LinesArrived
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from console.facts import Fact
 
 ROOT = Path(__file__).parents[2]
 
 
 def longwait(*args: str, cwd: Path, **env: str) -> subprocess.CompletedProcess[str]:
     """Run the program as a person would, in a home of its own."""
-    home = {"HOME": str(cwd), "XDG_CONFIG_HOME": str(cwd / ".config"), "PYTHONPATH": str(ROOT)}
+    home = {
+        "HOME": str(cwd),
+        "XDG_CONFIG_HOME": str(cwd / ".config"),
+        "XDG_DATA_HOME": str(cwd / ".data"),
+        "PYTHONPATH": str(ROOT),
+    }
     return subprocess.run(
         [sys.executable, "-m", "console", *args],
         cwd=cwd,
@@ -154,6 +167,39 @@ def test_a_read_only_config_acts_on_nothing(tmp_path: Path) -> None:
     local_config(tmp_path, "read_only: true\n")
     done = longwait("stop", "--yes", cwd=tmp_path)
     assert (done.returncode, "read_only" in done.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("verb", ["start", "stop", "restart"])
+def test_the_read_only_option_holds_for_every_command_that_acts(tmp_path: Path, verb: str) -> None:
+    local_config(tmp_path)
+    done = longwait("--read-only", verb, "--yes", cwd=tmp_path)
+    assert (done.returncode, "read-only" in done.stderr) == (2, True)
+    assert not (tmp_path / ".longwait").exists()
+
+
+async def test_what_the_feed_dies_of_is_not_taken_for_a_quiet_host() -> None:
+    from console.oneshot import _consumed  # noqa: PLC0415 - only this test looks inside
+
+    async def broken() -> AsyncIterator[Fact]:
+        for fault in ("a fault of the program",):
+            raise RuntimeError(fault)
+        yield LinesArrived(())
+
+    async def look_on() -> None:
+        async with _consumed(broken()):
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+
+    with pytest.raises(RuntimeError, match="a fault of the program"):
+        await look_on()
+
+
+def test_status_says_which_log_is_not_followed(tmp_path: Path) -> None:
+    path = local_config(tmp_path)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("metrics: false", f"metrics: false, log: {tmp_path}"), encoding="utf-8")
+    done = longwait("status", cwd=tmp_path)
+    assert f"{tmp_path}: the path is a folder" in done.stdout
 
 
 def test_logs_prints_what_matches(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from textual.binding import Binding
 
@@ -46,6 +48,11 @@ def test_reconnecting_needs_a_broken_link() -> None:
 def test_bindings_carry_the_ids() -> None:
     made = [binding for binding in bindings() if isinstance(binding, Binding)]
     assert [binding.id for binding in made] == [command.id for command in COMMANDS]
+
+
+def test_the_page_on_the_console_names_every_key() -> None:
+    page = (Path(__file__).parents[2] / "docs" / "console.md").read_text(encoding="utf-8")
+    assert [command.key for command in COMMANDS if f"`{command.key}`" not in page] == []
 
 
 def test_keys_can_be_remapped() -> None:

@@ -90,6 +90,22 @@ def test_every_fault_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
         ),
         (GOOD + "server: {url: '127.0.0.1:30000'}\n", "4 server.url: must begin with http:// or https://"),
         (GOOD + "  env: {GPU: 0}\n", "4 job.env.GPU: should be a valid string, not 0"),
+        (GOOD + "timezone: Europe\n", "4 timezone: is no time zone of the zone database, such as Europe/Berlin or UTC"),
+        (
+            GOOD + 'server: {log: "/a\\0b"}\n',
+            "4 server.log[0]: holds a NUL character, which no path, address or word can",
+        ),
+        (GOOD + "server: {url: 'http://127.0.0.1:99999'}\n", "4 server.url: is no address: Port out of range 0-65535"),
+        (GOOD + "server: {url: 'http://[::1'}\n", "4 server.url: is no address: Invalid IPv6 URL"),
+        (
+            GOOD + "server: {url: 'http://me:pw@h:1'}\n",
+            "4 server.url: holds a user or password; use api_key_env for a key",
+        ),
+        ("[" * 3_000, "0 : is nested deeper than any config; is it the right file?"),
+        (
+            GOOD + "  patterns: [{name: a, regex: 'x (?P<done>[0-9]+)', sample: 'y 3'}]\n",
+            "4 job.patterns[0]: regex does not find its own sample",
+        ),
         ("host: gpu01\n", "1 : neither server.log nor job.log is set: give at least one log to follow"),
         ("job: {log: x}\n", "1 host: is missing"),
         ("- host\n", "1 : must be keys and values, such as `host: gpu01`"),

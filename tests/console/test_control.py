@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from console.act_words import MAX_DIFF_LINES, script_diff
-from console.control import JobControl, Step, Verb
-from remote.errors import LinkLost
+from console.act_words import MAX_DIFF_LINES, script_diff, sentence
+from console.control import STOP_STEP, WHEN_LEFT, JobControl, Step, Verb
+from remote.errors import CommandFailed, LinkLost
 from remote.launchers.process import ProcessLauncher
 from remote.local import LocalHost
 from remote.process import find, start
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
     from console.control import ActionPlan
     from remote.host import Completed, Host
+    from remote.process import Found
 
 HOST = LocalHost()
 NEW = SLEEPER + "# the new one\n"
@@ -72,6 +73,37 @@ class Flaky(LocalHost):
     async def _broken(self, chunks: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
         yield await anext(chunks)
         raise LinkLost("The link is gone.")
+
+
+class Refusing(LocalHost):
+    """A host that refuses one of its calls."""
+
+    def __init__(self, call: int) -> None:
+        self.left = call
+
+    def _count(self) -> None:
+        self.left -= 1
+        if self.left == 0:
+            raise CommandFailed("The host refuses", argv=("x",))
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 30.0, check: bool = True
+    ) -> Completed:
+        self._count()
+        return await super().run(argv, stdin=stdin, timeout_s=timeout_s, check=check)
+
+    @asynccontextmanager
+    async def stream(self, argv: Sequence[str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        self._count()
+        async with super().stream(argv) as chunks:
+            yield chunks
+
+
+class Moved(ProcessLauncher):
+    """Finds the job whose script was put in another folder than the settings say."""
+
+    async def find(self, host: Host) -> Found:
+        return await find(host, replace(self.spec, script=self.spec.script.rpartition("/")[2]))
 
 
 @pytest.fixture
@@ -327,8 +359,8 @@ async def test_an_upload_that_fails_leaves_the_former_script_and_says_so(box: Bo
     control = control_of(box)
     plan = await control.plan(Verb.RESTART, script)
     path = box.path
-    broken = JobControl(HOST, replace(box.spec, script="missing/job.py", match="job.py"), launcher=FAST)
-    last = (await act(broken, replace(plan, host_sha256=None)))[-1]
+    broken = JobControl(HOST, replace(box.spec, script="missing/job.py"), launcher=Moved)
+    last = (await act(broken, plan))[-1]
     assert (last.name, last.state) == ("put the script in place", "failed")
     assert "The old job is stopped" in last.detail
     assert "former one, whole" in last.detail
@@ -361,6 +393,63 @@ async def test_a_lost_link_is_told_with_the_state_of_the_host(
         await until(lambda: not box.pids())
     found = await find(HOST, box.spec)
     assert len(found.processes) == (breaks_at in {1, 5} or (breaks_at == 2 and not after) or (breaks_at == 4 and after))
+
+
+@pytest.mark.parametrize("breaks_at", [2, 3])
+@pytest.mark.parametrize("script", ["job.py", ""])
+async def test_of_a_script_is_only_spoken_where_there_is_one(box: Box, script: str, breaks_at: int) -> None:
+    await started(box)
+    spec = replace(box.spec, script=script)
+    plan = await JobControl(HOST, spec, launcher=FAST).plan(Verb.RESTART)
+    broken = JobControl(Refusing(breaks_at), spec, launcher=FAST, grace_s=10)
+    last = (await act(broken, plan))[-1]
+    assert (last.name, last.state) == (("", "", "stop the process group", "start the job")[breaks_at], "failed")
+    assert ("script" in last.detail) is bool(script)
+    assert last.detail.startswith("The host refuses. ")
+
+
+async def test_a_failed_stop_says_nothing_of_starts(box: Box) -> None:
+    await started(box)
+    plan = await control_of(box).plan(Verb.STOP)
+    last = (await act(control_of(box, Refusing(2)), plan))[-1]
+    assert last.detail == "The host refuses. Nothing else was done."
+
+
+async def test_who_leaves_a_stop_is_told_what_becomes_true(box: Box) -> None:
+    box.write(STUBBORN)
+    await started(box)
+    control = control_of(box, grace_s=1.2)
+    plan = await control.plan(Verb.STOP)
+    asked = asyncio.Event()
+
+    async def stop() -> None:
+        async for step in control.carry_out(plan):
+            if step.name == STOP_STEP and step.detail:
+                asked.set()
+
+    stopping = asyncio.create_task(stop())
+    await asyncio.wait_for(asked.wait(), 10)
+    stopping.cancel()
+    await asyncio.wait([stopping])
+    assert stopping.cancelled()
+    assert "goes on with the stop by itself" in WHEN_LEFT
+    await until(lambda: not box.pids())
+    assert not (await control.process_fact()).alive
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("gone", "gone."),
+        ("gone.", "gone."),
+        ("no response..", "no response."),
+        ("It said: x...", "It said: x..."),
+        ("Is it up?", "Is it up?"),
+        (" ", ""),
+    ],
+)
+def test_a_sentence_has_one_end(said: str, told: str) -> None:
+    assert sentence(said) == told
 
 
 async def test_no_job_is_a_fact_too(box: Box) -> None:

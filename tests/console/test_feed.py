@@ -11,8 +11,10 @@ import pytest
 
 from console.config import DatasetSettings, JobSettings, ServerSettings, Settings
 from console.feed import Feed, LinesArrived, SnapshotTaken
+from console.feed_sources import gap_line
 from console.job.events import ProcessFact, Source
 from remote.errors import CannotConnect, HostKeyRejected, HttpUnavailable
+from remote.frames import Reset
 from remote.local import LocalHost
 from tests.fakes import FakeHost
 
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
+    from remote.frames import ResetKind
 
 JOB_LINES = """\
 ============================================================
@@ -85,7 +88,7 @@ async def watching(feed: Feed) -> AsyncIterator[Watcher]:
 def settings_for(folder: Path, **job: object) -> Settings:
     return Settings(
         host="local",
-        server=ServerSettings(url="http://127.0.0.1:9", log=str(folder / "server.log"), metrics=False),
+        server=ServerSettings(url="http://127.0.0.1:9", log=(str(folder / "server.log"),), metrics=False),
         job=JobSettings(log=str(folder / "job.log"), **job),  # type: ignore[arg-type]
         datasets=(DatasetSettings(name="B1_glaive", prompts=10_000), DatasetSettings(name="B3_magicoder")),
         timezone="UTC",
@@ -103,6 +106,35 @@ async def test_both_logs_become_one_state(tmp_path: Path) -> None:
     assert (running.name, running.done, running.total, running.done_before) == ("B3_magicoder", 52, 10_000, 2)
     assert (seen.server.queue, seen.server.token_usage) == (98, 0.82)
     assert {line.source for line in watcher.lines} == {Source.JOB, Source.SERVER}
+
+
+async def test_what_is_not_understood_and_what_is_gone_reach_the_screen(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_text(DECODE + "a new report v1 of 2 things\n" * 3, encoding="utf-8")
+    (tmp_path / "job.log").touch()
+    async with watching(Feed(LocalHost(), settings_for(tmp_path), clock=utc_now)) as watcher:
+        seen = await watcher.until(lambda now: now.logs[0].lines == 4)
+        assert seen.logs[0].shapes == (("a new report v# of # things", 3),)
+        log.write_text(DECODE, encoding="utf-8")
+        await watcher.until(lambda now: now.logs[0].lines == 5)
+    texts = [line.text for line in watcher.lines]
+    gap = next(line for line in watcher.lines if line.level == "gap")
+    assert gap.text.startswith("-- ")
+    assert "the file was truncated" in gap.text
+    assert texts.index(gap.text) == len(texts) - 2
+
+
+@pytest.mark.parametrize(
+    ("kind", "lost", "text"),
+    [
+        ("rotated", 0, "-- the file was rotated: nothing is lost --"),
+        ("truncated", 1_234, "-- 1,234 bytes are gone: the file was truncated --"),
+        ("restarted", None, "-- the log's command was started anew: lines may be missing or doubled --"),
+        ("replaced", None, "-- an unknown number of bytes are gone: the file was replaced --"),
+    ],
+)
+def test_a_gap_says_what_is_gone(kind: ResetKind, lost: int | None, text: str) -> None:
+    assert gap_line(Source.JOB, Reset(kind, lost), utc_now()).text == text
 
 
 async def test_lines_written_later_arrive_once_and_a_late_file_is_picked_up(tmp_path: Path) -> None:
@@ -178,7 +210,7 @@ async def test_ping_shows_in_the_next_snapshot(tmp_path: Path) -> None:
 
 async def test_a_server_without_an_answer_is_no_exception(tmp_path: Path) -> None:
     host = FakeHost()
-    host.expect_run(["sh", "-c", ...], stdout=b"1771903180 +0000\n/usr/share/zoneinfo/UTC\n", times=None)
+    host.expect_run(["sh", "-c", ...], stdout=b"longwait-clock 1771903180 +0000\n/usr/share/zoneinfo/UTC\n", times=None)
     host.expect_stream(["sh", "-c", ...], then="hang", times=None)
     host.expect_fetch("http://127.0.0.1:9/health", error=HttpUnavailable("Nothing listens on port 9."), times=None)
     async with watching(Feed(host, settings_for(tmp_path), clock=utc_now)) as watcher:
@@ -190,7 +222,9 @@ async def test_a_server_without_an_answer_is_no_exception(tmp_path: Path) -> Non
 @pytest.mark.parametrize("zone", ["Europe/Berlin", None])
 async def test_the_hosts_zone_is_measured_unless_the_config_names_one(tmp_path: Path, zone: str | None) -> None:
     host = FakeHost()
-    host.expect_run(["sh", "-c", ...], stdout=b"1771903180 +0900\n/usr/share/zoneinfo/Asia/Tokyo\n", times=None)
+    host.expect_run(
+        ["sh", "-c", ...], stdout=b"longwait-clock 1771903180 +0900\n/usr/share/zoneinfo/Asia/Tokyo\n", times=None
+    )
     host.expect_stream(["sh", "-c", ...], then="hang", times=None)
     host.expect_fetch("http://127.0.0.1:9/health", times=None)
     settings = settings_for(tmp_path).model_copy(update={"timezone": zone})

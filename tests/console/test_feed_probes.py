@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.feed_probes import read_clock
+from console.config import ServerSettings
+from console.feed_probes import MARK, ClockUnread, KeyUnusable, api_key, read_clock
 
 MIDDLE = datetime(2026, 2, 24, 3, 19, 40, tzinfo=UTC)
 EPOCH = int(MIDDLE.timestamp())
@@ -22,19 +23,44 @@ EPOCH = int(MIDDLE.timestamp())
         (f"{EPOCH} -0330\n", "UTC-03:30", 0.0),
         (f"{EPOCH} +0200\n/usr/share/zoneinfo/Europe/Berlin\n", "UTC+02:00", 0.0),
         (f"{EPOCH} +0100\n/etc/localtime\n", "UTC+01:00", 0.0),
-        ("no date here", "UTC", 0.0),
+        (f"Welcome to gpu01!\nlongwait-clock {EPOCH} +0100\n/usr/share/zoneinfo/Europe/Berlin\n", "Europe/Berlin", 0.0),
     ],
 )
 def test_zone_and_offset(text: str, zone: str, offset_s: float) -> None:
-    read = read_clock(text, MIDDLE)
+    read = read_clock(text if MARK in text else f"{MARK} {text}", MIDDLE)
     assert (str(read.zone), read.offset_s) == (zone, offset_s)
 
 
 def test_a_named_zone_follows_its_daylight_saving() -> None:
-    read = read_clock(f"{EPOCH} +0100\n/usr/share/zoneinfo/Europe/Berlin\n", MIDDLE)
+    read = read_clock(f"{MARK} {EPOCH} +0100\n/usr/share/zoneinfo/Europe/Berlin\n", MIDDLE)
     assert read.zone.utcoffset(datetime(2026, 7, 1)) == timedelta(hours=2)  # noqa: DTZ001 - a host's local time
 
 
 @given(st.text(max_size=80))
-def test_any_answer_gives_a_clock(text: str) -> None:
-    assert read_clock(text, MIDDLE).zone is not None
+def test_any_other_answer_is_told_and_never_taken_for_utc(text: str) -> None:
+    with pytest.raises(ClockUnread, match="date"):
+        read_clock(text, MIDDLE)
+
+
+@given(st.text(max_size=40))
+def test_any_answer_behind_the_mark_is_a_clock_or_told(text: str) -> None:
+    try:
+        read = read_clock(f"{MARK} {text}", MIDDLE)
+    except ClockUnread:
+        return
+    assert read.zone is not None
+
+
+@pytest.mark.parametrize("key", ["sekret\rx", "two words", "schlüssel", "a\x00b"])
+def test_a_key_that_no_header_can_carry_is_told_without_being_shown(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("os.environ", {"LW_KEY": key})
+    with pytest.raises(KeyUnusable) as caught:
+        api_key(ServerSettings(api_key_env="LW_KEY"))
+    assert key not in str(caught.value)
+    assert "LW_KEY" in str(caught.value)
+
+
+def test_the_line_end_of_a_key_read_from_a_file_is_no_part_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LW_KEY", "sekret123\r\n")
+    assert api_key(ServerSettings(api_key_env="LW_KEY")) == "sekret123"
+    assert api_key(ServerSettings()) is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -15,7 +16,7 @@ from typing import TYPE_CHECKING
 import asyncssh
 import pytest
 
-from remote.demo import DemoHost, DemoInfo
+from remote.demo import DemoHost, DemoInfo, scratch
 from remote.demo.host_settings import OLD_SCRIPT
 from remote.demo.processes import demo_pids, sweep
 from remote.errors import RemoteError
@@ -169,6 +170,87 @@ async def test_a_host_without_its_parent_ends(tmp_path: Path, stub: Path) -> Non
     await process.stdout.read()
     await process.wait()
     await until(lambda: not demo_pids(folder), "nothing is left")
+
+
+CONSOLE = """\
+import asyncio, sys
+from remote.demo import DemoHost
+
+async def main():
+    host = DemoHost(speed=20.0, options=tuple(sys.argv[1:]))
+    info = await host.open()
+    print(info.job_dir, info.job_log, host._process.pid, sep="\\n", flush=True)
+    await asyncio.Event().wait()
+
+asyncio.run(main())
+"""
+"""A console that only brings the demo up."""
+
+
+def console(tmp_path: Path, *options: str) -> subprocess.Popen[bytes]:
+    """It, in a process of its own, with its scratch folder in ``tmp_path``."""
+    env = {**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(Path(__file__).parents[2])}
+    argv = [sys.executable, "-c", CONSOLE, "--startup-s", "0.2", *options]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, env=env, start_new_session=True)
+
+
+def is_there(pid: int) -> bool:
+    """Whether a process runs; a zombie does not."""
+    with contextlib.suppress(OSError):
+        return bool((Path("/proc") / str(pid) / "cmdline").read_bytes())
+    return False
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+async def test_a_console_that_is_killed_leaves_no_keys(tmp_path: Path, stub: Path, number: signal.Signals) -> None:
+    with await asyncio.to_thread(console, tmp_path, "--script", str(stub)) as process:
+        assert process.stdout is not None
+        job_dir, job_log, pid = [(await asyncio.to_thread(process.stdout.readline)).decode().strip() for _ in range(3)]
+        folder = Path(job_dir).parent
+        assert (folder / "ssh" / "id_ed25519").exists()
+        await until(lambda: "stub runs" in text(job_log), "the job runs")
+        process.send_signal(number)
+        await until(lambda: not folder.exists(), "the folder is gone")
+        await until(lambda: not demo_pids(folder) and not is_there(int(pid)), "the processes are gone")
+    assert list(tmp_path.glob("longwait-demo-*")) == []
+
+
+async def test_a_console_that_is_killed_at_once_leaves_nothing_either(tmp_path: Path) -> None:
+    with await asyncio.to_thread(console, tmp_path) as process:
+        await until(lambda: list(tmp_path.glob("longwait-demo-*/host.err")), "the folder is there")
+        process.kill()
+        await until(lambda: not list(tmp_path.glob("longwait-demo-*")), "the folder is gone")
+
+
+async def test_a_folder_that_was_not_made_for_the_demo_stays(tmp_path: Path, stub: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "notes").write_text("mine")
+    with await asyncio.to_thread(start, folder, "--remove-when-left", "--script", str(stub)) as process:
+        assert process.stdout is not None
+        assert process.stdin is not None
+        await asyncio.to_thread(process.stdout.readline)
+        process.stdin.close()
+        assert await asyncio.to_thread(process.wait, WAIT_S) == 0
+    assert (folder / "notes").read_text() == "mine"
+
+
+def test_only_a_scratch_folder_is_removed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    made = scratch.make()
+    other = tmp_path / "other"
+    other.mkdir()
+    (other / "notes").write_text("mine")
+    (made / "link").symlink_to(other)
+    (made / "deep").mkdir()
+    (made / "deep" / "key").touch()
+    assert not scratch.remove(other)
+    (tmp_path / "to it").symlink_to(made)
+    assert not scratch.remove(tmp_path / "to it")
+    assert scratch.remove(made)
+    assert not made.exists()
+    assert (other / "notes").read_text() == "mine"
+    assert scratch.remove(made), "it is gone already"
 
 
 async def test_a_host_that_can_not_start_says_why(tmp_path: Path) -> None:

@@ -205,6 +205,30 @@ def test_a_crash_in_the_log() -> None:
     assert scene.tracker.snapshot(after(1_810)).server.trouble
 
 
+@pytest.mark.parametrize("end", ["Scheduler hit an exception: Traceback (most recent call last):", "SIGTERM received."])
+def test_a_log_that_tells_of_the_end_of_a_server_that_answers_is_the_wrong_log(end: str) -> None:
+    scene = watched()
+    scene.server(1_801, end)
+    scene.tracker.note(OK, after(1_805))
+    assert judged(scene, 1_806) == ("intervene", "server_down")
+    for second in range(1_860, 3_001, 60):
+        scene.tracker.note(OK, after(second))
+    taken = scene.tracker.snapshot(after(3_001))
+    assert (taken.verdict.verdict, taken.verdict.cause) == (Judgement.WATCH, "log_quiet")
+    assert "server.log" in " ".join(taken.verdict.evidence)
+
+
+def test_the_kv_cache_is_not_the_limit_while_the_first_batch_still_fills_it() -> None:
+    scene = Scene()
+    scene.ready()
+    scene.begin(0)
+    scene.progress(4, 3, 300)
+    scene.decode(5, running=62, queue=88, usage=0.57)
+    assert judged(scene, 6)[1] != "kv_limited"
+    scene.decode(90, running=50, queue=98, usage=0.57)
+    assert judged(scene, 91) == ("wait", "kv_limited")
+
+
 def test_a_job_that_died() -> None:
     scene = watched()
     scene.tracker.note(ProcessFact(alive=False), after(1_800))

@@ -9,11 +9,13 @@ import pytest
 from console.job.bars import BARS
 from console.job.formats import QUIET, Format, always, first, quiet
 from console.job.job_events import RunFinished
+from console.job.llamacpp_formats import FORMATS as LLAMACPP
 from console.job.runner_formats import FORMATS as RUNNER
 from console.job.runner_trouble import TROUBLES
 from console.job.server_log import BARS as START_BARS
 from console.job.sglang_formats import FORMATS as SGLANG
 from console.job.sglang_formats import RETRACTION
+from console.job.trtllm_formats import FORMATS as TRTLLM
 from console.job.vllm_formats import FORMATS as VLLM
 from console.job.vllm_formats import PREEMPTION
 
@@ -21,6 +23,8 @@ LISTS: dict[str, tuple[Format, ...]] = {
     "runner": (*RUNNER, *BARS, *TROUBLES),
     "sglang": (RETRACTION, *SGLANG),
     "vllm": (PREEMPTION, *VLLM),
+    "llamacpp": LLAMACPP,
+    "trtllm": TRTLLM,
     "start bars": START_BARS,
 }
 SAMPLES = [

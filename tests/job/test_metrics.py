@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from console.job.counter_rate import CounterRate
 from console.job.host_events import ServerMetrics
 from console.job.metrics import parse_metrics
 
@@ -130,3 +133,95 @@ def test_the_parser_is_loaded_only_when_it_is_needed() -> None:
     program = "import console.job.metrics, sys; print('prometheus_client' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=30)
     assert done.stdout.strip() == "False"
+
+
+def test_a_recorded_page_of_llamacpp() -> None:
+    page = parse_metrics((DATA / "llamacpp-metrics.txt").read_text())
+    assert page == ServerMetrics("llamacpp", 0, 0, None, None, 0.0, None)
+
+
+def test_llamacpps_tokens_are_its_steps_times_busy_slots() -> None:
+    page = parse_metrics(
+        "llamacpp:tokens_predicted_total 400\nllamacpp:n_decode_total 1000\nllamacpp:n_busy_slots_per_decode 3.5\n"
+        "llamacpp:requests_processing 4\nllamacpp:requests_deferred 116\n"
+    )
+    assert page == ServerMetrics("llamacpp", 4, 116, None, None, 3500.0, None)
+    old = parse_metrics("llamacpp:tokens_predicted_total 400\nllamacpp:kv_cache_usage_ratio 0.63\n")
+    assert old == ServerMetrics("llamacpp", None, None, 0.63, None, 400.0, None)
+
+
+def test_trtllms_prometheus_page() -> None:
+    page = parse_metrics(
+        'trtllm_num_requests_running{model_name="m",engine_type="trtllm"} 48.0\n'
+        'trtllm_num_requests_waiting{model_name="m",engine_type="trtllm"} 102.0\n'
+        'trtllm_kv_cache_utilization{model_name="m",engine_type="trtllm"} 0.82\n'
+        'trtllm_generation_tokens_total{model_name="m",engine_type="trtllm"} 5e+06\n'
+    )
+    assert page == ServerMetrics("trtllm", 48, 102, 0.82, None, 5e6, None)
+
+
+def test_trtllms_list_of_steps() -> None:
+    step = {"iter": 154, "iterLatencyMS": 7.0, "numActiveRequests": 48, "numQueuedRequests": 102}
+    pool = {"usedNumBlocks": 600, "maxNumBlocks": 1000, "cacheHitRate": 0.1}
+    page = parse_metrics(json.dumps([{"iter": 1, "iterLatencyMS": 9}, {**step, "kvCacheStats": pool}]))
+    assert page == ServerMetrics("trtllm", 48, 102, 0.6, None, None, None)
+    assert parse_metrics(json.dumps([step])) == ServerMetrics("trtllm", 48, 102, None, None, None, None)
+
+
+@pytest.mark.parametrize("text", ["[]", "[1]", '[{"a": 1}]', "[" * 100_000, '[{"iterLatencyMS": 1, "kvCacheStats": 3}'])
+def test_lists_of_something_else(text: str) -> None:
+    assert parse_metrics(text) is None
+
+
+def test_tgis_page() -> None:
+    page = parse_metrics("tgi_batch_current_size 4\ntgi_queue_size 7\ntgi_request_generated_tokens_sum 8123\n")
+    assert page == ServerMetrics("tgi", 4, 7, None, None, 8123.0, None)
+
+
+def test_a_routers_page_is_no_engines() -> None:
+    assert parse_metrics('smg_worker_health{worker="http://127.0.0.1:18201"} 1\n') is None
+
+
+def test_a_series_that_stands_there_twice_counts_once() -> None:
+    page = sglang(
+        'num_running_reqs{dp_rank="0",pid="7"} 20.0',
+        'num_running_reqs{dp_rank="0",pid="9"} 18.0',
+        'num_running_reqs{dp_rank="1",moe_ep_rank="0"} 5.0',
+        'num_running_reqs{dp_rank="1",moe_ep_rank="1"} 5.0',
+    )
+    assert page.running == 25
+
+
+@pytest.mark.parametrize("name", ["token_usage", "full_token_usage", "swa_token_usage", "mamba_usage"])
+def test_each_pool_of_a_hybrid_model_is_looked_at(name: str) -> None:
+    assert sglang(f'{name}{{dp_rank="0"}} 0.9', 'token_usage{dp_rank="1"} 0.2').token_usage == 0.9
+
+
+NOW = datetime(2026, 12, 1, tzinfo=UTC)
+
+
+def after(*values: float | None) -> CounterRate:
+    counter = CounterRate()
+    for second, value in enumerate(values):
+        counter = counter.after(value, NOW + timedelta(seconds=10 * second))
+    return counter
+
+
+def test_a_counter_becomes_a_rate_across_restarts() -> None:
+    assert after(100.0).rate is None
+    assert (after(100.0, 600.0).rate, after(100.0, 600.0).total) == (50.0, 500.0)
+    assert (after(100.0, 600.0, 40.0).rate, after(100.0, 600.0, 40.0).total) == (None, 540.0)
+    assert (after(100.0, 600.0, 40.0, 240.0).rate, after(100.0, 600.0, 40.0, 240.0).total) == (20.0, 740.0)
+    assert after(100.0, None, 600.0).rate is None
+    counter = after(100.0, 600.0)
+    assert counter.after(900.0, NOW) is counter
+
+
+@given(st.lists(st.floats(0, 1e12) | st.none(), max_size=12))
+def test_no_rate_is_negative_and_no_total_falls(values: list[float | None]) -> None:
+    counter = CounterRate()
+    for second, value in enumerate(values):
+        later = counter.after(value, NOW + timedelta(seconds=second))
+        assert later.rate is None or later.rate >= 0
+        assert later.total >= counter.total
+        counter = later

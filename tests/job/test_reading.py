@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
@@ -36,6 +37,15 @@ def test_the_contracts_own_example() -> None:
     assert found["server"]["gen_throughput"] == 846.3
     assert found["action"] is None
     assert found["at"] == "2026-02-24T03:19:40+00:00"
+
+
+def test_what_is_not_understood_is_told() -> None:
+    calm = samples.healthy()
+    shapes = tuple((f"shape {number} #", 30 - number) for number in range(20))
+    found = reading(replace(calm, logs=(replace(calm.logs[0], shapes=shapes), calm.logs[1])))["logs"]
+    assert found[0]["understood"] == 0.97
+    assert found[0]["not_understood"] == [{"shape": f"shape {n} #", "count": 30 - n} for n in range(5)]
+    assert found[1]["not_understood"] == []
 
 
 def test_exit_codes() -> None:

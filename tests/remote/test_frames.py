@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from remote.frames import Beat, Chunk, Cursor, FrameError, FrameParser, Reset, TailEvent, Waiting
+from remote.frames import MARK_BYTES, Beat, Chunk, Cursor, FrameError, FrameParser, Reset, TailEvent, Waiting
 
 HELLO = b"longwait-follow 1\n"
 
@@ -33,12 +33,12 @@ EVENTS: list[TailEvent] = [
     Waiting("the file is not there yet", "missing"),
     Beat(0, at_end=True),
     Chunk(b"one\nB 1 1\nd 3\n", Cursor(7, 14, b"one\nB 1 1\nd 3\n".hex())),
-    Chunk(b"\n\xff\0two", Cursor(7, 19, b"B 1 1\nd 3\n\n\xff\0two".hex())),
+    Chunk(b"\n\xff\0two", Cursor(7, 19, b"one\nB 1 1\nd 3\n\n\xff\0two"[-MARK_BYTES:].hex())),
     Beat(19, at_end=True),
     Reset("truncated", None),
     Waiting("the file may not be read, or is not an ordinary file", "unreadable"),
     Waiting("the path is a folder, not a file", "folder"),
-    Chunk(b"x" * 40, Cursor(8, 40, (b"x" * 16).hex())),
+    Chunk(b"x" * 40, Cursor(8, 40, (b"x" * 40)[-MARK_BYTES:].hex())),
     Reset("rotated", 0),
 ]
 

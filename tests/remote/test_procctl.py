@@ -20,7 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remote import step
-from remote.errors import CommandFailed, CommandTimedOut
+from remote.errors import CommandFailed, CommandTimedOut, NoSession
 from remote.files import check_syntax, put_file, read_file
 from remote.host import Completed
 from remote.local import LocalHost
@@ -97,7 +97,20 @@ def test_a_zombie_is_not_alive() -> None:
         ("python run.py --config a", ["run.py"]),
         ("/opt/env/bin/python3.11 -u -X dev -W error /data/run.py", ["/data/run.py"]),
         ("python3 -m torch.distributed.run run.py", ["torch.distributed.run", "run.py"]),
-        ("python3 -um launcher run.py", ["launcher", "run.py"]),
+        ("python3 -um cProfile run.py", ["cProfile", "run.py"]),
+        ("python3 -m torch.distributed.run --nproc-per-node 8 run.py other.py", ["torch.distributed.run", "run.py"]),
+        ("python /opt/env/bin/torchrun --nproc-per-node=8 run.py", ["/opt/env/bin/torchrun", "run.py"]),
+        ("python -mtorch.distributed.run run.py", ["-mtorch.distributed.run", "run.py"]),
+        ("python -m torch.distributed.run", ["torch.distributed.run"]),
+        ("python3 -m compare run.py", ["compare"]),
+        ("python3 -m compare --with run.py", ["compare"]),
+        ("python3 -m", []),
+        ("python other.py --compare-with run.py", ["other.py"]),
+        ("python -Xdev -Werror -OO -- run.py", ["run.py"]),
+        ("python -uX dev run.py", ["run.py"]),
+        ("python --check-hash-based-pycs never run.py", ["run.py"]),
+        ("python -cpass run.py", []),
+        ("python - run.py", []),
         ("python -c pass run.py", []),
         ("python -uc pass run.py", []),
         ("python", []),
@@ -105,10 +118,39 @@ def test_a_zombie_is_not_alive() -> None:
         ("python-config run.py", ["python-config"]),
         ("./run.py --fast", ["./run.py"]),
         ("vim run.py", ["vim"]),
+        ("julia batch.jl run.py", ["julia", "batch.jl"]),
+        ("julia -e 1 run.py", ["julia"]),
     ],
 )
 def test_what_a_command_line_runs(line: str, words: list[str]) -> None:
     assert procctl.program_words(line.split()) == words
+
+
+@pytest.mark.parametrize(
+    ("line", "match", "found"),
+    [
+        ("python3 -u run.py --config a", "run.py", True),
+        ("python3 -u run.py --config a", "python3 -u run.py", True),
+        ("python3 -u run.py --config a", "run.py --config a", True),
+        ("python3 -u run.py --config a", "--config a", False),
+        ("python3 -u run.py --config a", "python3 -u", False),
+        ("python3 other.py --with run.py", "run.py", False),
+        ("python3 other.py run.py", "run", False),
+        ("python3 run.py run.py", "run.py", True),
+        ("python3 -m job.run --x", "job.run", True),
+        ("python3 -m torch.distributed.run --nproc 8 run.py", "run.py", True),
+        ("./serve --job run.py", "run.py", False),
+        ("./serve --job run.py", "serve", True),
+    ],
+)
+def test_a_match_is_looked_for_where_the_line_says_what_it_runs(line: str, match: str, found: bool) -> None:
+    assert procctl.names_program(line.split(), match) is found
+
+
+@given(st.lists(st.text("ab -."), max_size=4), st.text("xyz", min_size=1))
+def test_no_argument_of_a_script_is_matched(arguments: list[str], match: str) -> None:
+    assert not procctl.names_program(["python3", "other", *arguments, match, f"--with={match}"], match)
+    assert procctl.names_program(["python3", f"{match}.py", *arguments], match)
 
 
 @given(st.lists(st.text(), min_size=1))
@@ -315,12 +357,40 @@ async def test_what_a_login_script_prints_is_passed_over() -> None:
         (b"longwait-old-python 3.6.15", 1, r"is Python 3\.6\.15; longwait needs 3\.8"),
         (b"Unknown option: -I\nusage: ...\nTry `python -h'", 2, "is an old Python; longwait needs 3.8"),
         (b"Traceback\nMemoryError", 1, "failed: MemoryError"),
+        (b"Traceback\nOSError: no response.", 1, r"failed: OSError: no response\.$"),
         (b"", -9, "exit status -9"),
     ],
 )
 async def test_a_python_that_does_not_work_is_told_in_a_sentence(stderr: bytes, status: int, words: str) -> None:
     with pytest.raises(CommandFailed, match=words):
         await ask(Scripted(b"", stderr, status), "python3", "find", {})
+
+
+class Crowded(Scripted):
+    """A host that opens no session."""
+
+    refusal = NoSession("gpu01 opened no session for a command: open failed.", argv=("x",))
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: bytes = b"", timeout_s: float = 30.0, check: bool = True
+    ) -> Completed:
+        del argv, stdin, timeout_s, check
+        raise self.refusal
+
+    @asynccontextmanager
+    async def stream(self, argv: Sequence[str]) -> AsyncIterator[AsyncIterator[bytes]]:
+        self.refusal.argv = tuple(argv)
+        async for _ in self._said():
+            raise self.refusal
+        yield self._said()
+
+
+async def test_a_refused_session_is_no_fault_of_python() -> None:
+    with pytest.raises(NoSession) as asked:
+        await ask(Crowded(), "python3", "find", {})
+    with pytest.raises(NoSession) as streamed:
+        _ = [answer async for answer in ask_stream(Crowded(), "python3", "stop", {}, silence_s=1)]
+    assert asked.value is streamed.value is Crowded.refusal
 
 
 async def test_a_stream_that_falls_silent_is_given_up() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 import subprocess
 import sys
 from contextlib import aclosing
@@ -17,7 +18,7 @@ import pytest
 from remote.errors import CommandFailed, JobAlreadyRuns, NotOurProcess
 from remote.local import LocalHost
 from remote.process import FoundProcess, ProcessIdentity, find, start, stop
-from tests.jobbox import FAILING, STUBBORN, TREE, Box, job_box
+from tests.jobbox import FAILING, SLEEPER, STUBBORN, TREE, Box, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
@@ -100,7 +101,7 @@ async def test_the_environment_is_added_to_and_not_on_any_command_line(box: Box)
     await until(lambda: "ready" in box.log())
     assert box.log() == "s3cret None ready\n"
     assert "s3cret" not in process.command
-    assert "s3cret" not in (box.folder / ".longwait" / "job.json").read_text()
+    assert "s3cret" not in box.record.read_text()
 
 
 async def test_a_second_start_is_refused_and_names_the_first(box: Box) -> None:
@@ -155,7 +156,8 @@ async def test_odd_names_are_names(tmp_path: Path, name: str) -> None:
         log = box.folder / f"{name}.log"
         await until(lambda: "ready" in log.read_text())
         assert json.loads(log.read_text().removesuffix(" ready\n")) == [name, "--"]
-        (box.folder / ".longwait" / "job.json").unlink()
+        (record,) = (box.folder / ".longwait").glob("*.json")
+        record.unlink()
         assert [one.pid for one in (await find(HOST, spec)).processes] == [process.pid]
         await stopped(process)
         assert box.pids() == set()
@@ -197,6 +199,30 @@ async def test_what_only_names_the_script_is_not_the_job(box: Box) -> None:
             bystander.wait()
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "other.py --compare-with job.py",
+        "other.py job.py",
+        "-u other.py --config=job.py",
+        "-m other --compare-with job.py",
+        "-m other job.py",
+        "- job.py",
+        "-c 'import time; time.sleep(600)' job.py",
+    ],
+)
+async def test_what_is_given_the_jobs_name_is_not_the_job(box: Box, line: str) -> None:
+    (box.folder / "other.py").write_text(SLEEPER)
+    argv = [sys.executable, *shlex.split(line)]
+    with adopted(box, *argv, stdin=subprocess.PIPE) as stranger:
+        try:
+            await until(lambda: box.pids() == {stranger.pid})
+            for spec in (replace(box.spec, script="", argv=(), match="job.py"), box.spec):
+                assert (await find(HOST, spec)).processes == ()
+        finally:
+            stranger.kill()
+
+
 async def test_several_are_all_listed(box: Box) -> None:
     with adopted(box, sys.executable, "job.py") as one, adopted(box, sys.executable, str(box.path)) as two:
         await until(lambda: len(box.pids()) == 2)
@@ -217,15 +243,14 @@ async def test_without_script_and_match_the_very_command_is_the_job(box: Box) ->
 
 @pytest.mark.parametrize("record", ["", "{", "[]", '{"boot_id": 3}', '{"pid": "x"}'])
 async def test_a_broken_record_is_no_record(box: Box, record: str) -> None:
-    folder = box.folder / ".longwait"
-    folder.mkdir()
-    (folder / "job.json").write_text(record)
+    box.record.parent.mkdir()
+    box.record.write_text(record)
     assert (await find(HOST, box.spec)).processes == ()
 
 
 async def test_a_record_whose_pid_is_another_process_now_is_no_record(box: Box) -> None:
     await stopped(await started(box))
-    path = box.folder / ".longwait" / "job.json"
+    path = box.record
     with adopted(box, "sleep", "600") as stranger:
         path.write_text(json.dumps({**json.loads(path.read_text()), "pid": stranger.pid}))
         assert (await find(HOST, box.spec)).processes == ()

@@ -135,15 +135,11 @@ def _await_port(port: int, process: subprocess.Popen[bytes]) -> None:
     pytest.fail(f"sshd did not start: {process.stderr.read().decode() if process.stderr else ''}")
 
 
-@pytest.fixture(scope="session")
-def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
-    if not Path(SSHD).exists():
-        if os.environ.get("CI"):
-            pytest.fail("install openssh-server: these tests must run in CI")
-        pytest.skip("install openssh-server to run these tests")
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Sshd]:
+    """A server with its files in an empty folder; nothing of it is left afterwards."""
     if os.geteuid() == 0:
         Path("/run/sshd").mkdir(exist_ok=True)  # privilege separation: sshd refuses to start as root without it
-    folder = tmp_path_factory.mktemp("sshd")
     port = _free_port()
     config = _write_server(folder, port)
     log = folder / "sshd.log"
@@ -160,6 +156,16 @@ def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
             _signal(child, signal.SIGKILL)
         _gone, alive = psutil.wait_procs(left, timeout=5)
         assert not alive, f"processes of the SSH server are left: {alive}"
+
+
+@pytest.fixture(scope="session")
+def sshd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sshd]:
+    if not Path(SSHD).exists():
+        if os.environ.get("CI"):
+            pytest.fail("install openssh-server: these tests must run in CI")
+        pytest.skip("install openssh-server to run these tests")
+    with serving(tmp_path_factory.mktemp("sshd")) as server:
+        yield server
 
 
 @pytest.fixture

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from contextlib import AsyncExitStack
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from console.control import JobControl, Verb
-from remote.errors import LinkLost
+from remote.errors import LinkLost, NoSession
 from remote.launchers.process import ProcessLauncher
 from remote.process import find, start, stop
 from tests.jobbox import SLEEPER, STUBBORN, Box, job_box
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from tests.sshd.conftest import Sshd
 
 pytestmark = pytest.mark.sshd
+
+MAX_SESSIONS = 10
+"""What an OpenSSH server allows on one connection (man 5 sshd_config, MaxSessions)."""
 
 
 @pytest.fixture
@@ -63,6 +67,22 @@ async def _stop_and_cut(host: SshHost, identity: ProcessIdentity, sshd: Sshd) ->
     async for step in stop(host, identity, 1.0, python=sys.executable):
         assert step.step in {"term", "waiting"}
         sshd.cut()
+
+
+async def test_an_ssh_server_that_opens_no_more_sessions_is_told_as_such(box: Box, host: SshHost) -> None:
+    process = await start(host, box.spec, watch_s=0.05)
+    async with AsyncExitStack() as open_:
+        for _ in range(MAX_SESSIONS):
+            chunks = await open_.enter_async_context(host.stream(["sh", "-c", "echo up; exec sleep 600"]))
+            assert await anext(chunks) == b"up\n"
+        with pytest.raises(NoSession, match=r"opened no session for a command: .*[^.]\. .*MaxSessions") as asked:
+            await find(host, box.spec)
+        with pytest.raises(NoSession, match="MaxSessions") as streamed:
+            _ = [step async for step in stop(host, process.identity, 1, python=sys.executable)]
+        with pytest.raises(NoSession):
+            await host.run(["true"])
+    assert "ython" not in asked.value.message + streamed.value.message
+    assert box.pids() == {process.pid}
 
 
 async def test_a_restart_with_a_new_script(box: Box, host: SshHost, tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ def link_down(ctx: Context) -> Verdict | None:
     else:
         headline = f"The host can't be seen: the link was lost {age(link.since, ctx.now)}. The job goes on without it."
     if link.fact.state == "refused":
-        headline = f"{ctx.host or 'The host'} refuses the connection; it is not tried again by itself."
+        headline = f"{ctx.host or 'The host'} refuses the connection; somebody must mend that."
     tried = f"Next try {ahead(link.fact.next_try_at, ctx.now)}." if link.fact.next_try_at else ""
     old = f"The last figures are {duration(away_s)} old; nothing is concluded from them." if link.up_at else ""
     evidence = tuple(words for words in (link.fact.reason, old, tried) if words)
@@ -39,6 +39,8 @@ def logs_unreadable(ctx: Context) -> Verdict | None:
     bad = [fact for fact in known if fact.state in {"missing", "unreadable"}]
     if not bad or len(bad) < len(known) or ctx.link.state != "up":
         return None
+    if ctx.link.since is not None and ctx.since(ctx.link.since) < ctx.limits.first_words_s:
+        return None  # the other logs have not been heard of yet
     if all(fact.state == "missing" for fact in bad) and not ctx.begun:
         return None  # nothing has been started yet
     page_at = ctx.state.server.metrics.at

@@ -102,6 +102,19 @@ class Context:
         usual = median(intervals) if intervals else 0.0
         return max(self.limits.stall_s, self.limits.stall_intervals * usual)
 
+    def lived_after(self, end: datetime | None, margin_s: float) -> bool:
+        """Whether the server answered, counted or served more than ``margin_s`` seconds after its log told of its end.
+
+        Then the log is that of a former server, whose successor writes elsewhere.
+        """
+        if end is None:
+            return False
+        clock = self.state.job_clock
+        grown = [trail.tokens.grown_at() for trail in (self.state.log, self.state.progress)]
+        lives = [clock.on_our_clock(at) for at in grown if at is not None]
+        lives += [at for at in (self.state.host.health.ok_at, self.state.server.metrics.moved_at) if at is not None]
+        return bool(lives) and (max(lives) - end).total_seconds() > margin_s
+
     def job_time(self, at: datetime | None) -> datetime | None:
         """A time of the job's log on the console's clock."""
         return None if at is None else self.state.job_clock.on_our_clock(at)

@@ -44,6 +44,8 @@ def _death(ctx: Context) -> _Reason | None:
     if state.phase != "dead" or state.trouble_at is None:
         return None
     at = ctx.server_time(state.trouble_at)
+    if ctx.lived_after(at, ctx.limits.life_margin_s):
+        return None
     return f"The server's log tells of its end {age(at, ctx.now)}; nothing came after it.", at
 
 
@@ -52,6 +54,8 @@ def _told_to_end(ctx: Context) -> _Reason | None:
     if state.phase != "draining" or state.stopping_at is None:
         return None
     at = ctx.server_time(state.stopping_at)
+    if ctx.lived_after(at, ctx.limits.drain_s):
+        return None
     return f"The server was told to end {age(at, ctx.now)}.", at
 
 

@@ -153,7 +153,9 @@ def kv_limited(ctx: Context) -> Verdict | None:
         return None
     full = server.token_usage is not None and server.token_usage >= ctx.limits.kv_full
     short = bool(ctx.in_flight) and server.running < _BATCH_SHORT * (ctx.in_flight or 0)
-    if not (full or short) or (ctx.in_flight is not None and server.running >= ctx.in_flight):
+    begun = ctx.job_time(run.started_at)
+    filling = begun is not None and ctx.since(begun) < ctx.limits.ramp_s
+    if not (full or (short and not filling)) or (ctx.in_flight is not None and server.running >= ctx.in_flight):
         return None
     flight = plural(ctx.in_flight, "request") + " are in flight and " if ctx.in_flight else ""
     load = f"{flight}{count(server.running)} run: the KV cache ({share(server.token_usage)}) admits no more."

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from console.job.advice_rules.context import sentences
 from console.job.series import median_of
 from console.job.snapshot import DatasetState, Judgement, Verdict
-from console.job.units import duration, percent, plural, rate
+from console.job.units import age, duration, percent, plural, rate
 
 if TYPE_CHECKING:
     from console.job.advice_rules.context import Context
@@ -30,6 +30,17 @@ def log_quiet(ctx: Context) -> Verdict | None:
         sentences(ctx.load_sentence(), "A report is due; whether the silence is the server's shows with the next one."),
         next_look=ctx.now + timedelta(seconds=ctx.limits.settle_s),
     )
+
+
+def log_of_another(ctx: Context) -> Verdict | None:
+    """The log tells of the server's end, and yet a server answers or serves."""
+    state = ctx.state.server
+    at = ctx.server_time(state.trouble_at if state.phase == "dead" else state.stopping_at)
+    if state.phase not in {"dead", "draining"} or not ctx.lived_after(at, ctx.limits.life_margin_s):
+        return None
+    headline = "Keep an eye on it: the log tells of the server's end, but a server answers."
+    told = f"The log's end is {age(at, ctx.now)}. Does the server that runs now write to another file? See server.log."
+    return Verdict(Judgement.WATCH, "log_quiet", headline, sentences(told, ctx.health_words()), since=at)
 
 
 def health_flapping(ctx: Context) -> Verdict | None:
@@ -106,5 +117,5 @@ def throughput_low(ctx: Context) -> Verdict | None:
     )
 
 
-RULES = (log_quiet, health_flapping, errors_rising, throughput_low)
+RULES = (log_of_another, log_quiet, health_flapping, errors_rising, throughput_low)
 """In the order in which they are asked."""

@@ -1,0 +1,107 @@
+"""The feed's history: taken up at the start, kept every few seconds and at the end.
+
+What was derived and how far each log was read are saved together, from one moment of the event loop: nothing is missing
+and nothing counts twice, whenever the console ends. A log that is a command's output has no place that survives the
+console, so a run with one keeps no history.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from console.history import History, Place, history_path
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from console.config import Settings
+    from console.feed_sources import SourceFollower
+    from console.job.events import LogLine
+    from console.job.snapshot import Snapshot
+    from console.job.tracker import Tracker
+    from remote.frames import Cursor
+
+
+class Memory:
+    """One run's history, as the feed needs it.
+
+    Args:
+        settings: Of the run: its host and logs name the file.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._history: History | None = None
+        self._lines: list[LogLine] = []
+        self._changed = False
+
+    @property
+    def pause_s(self) -> float:
+        """Seconds to leave before the next ``keep``."""
+        return self._history.pause_s if self._history is not None else 3600.0
+
+    @property
+    def trouble(self) -> str:
+        """Why nothing is kept, as a sentence; empty while all is well."""
+        return self._history.trouble if self._history is not None else ""
+
+    def begin(self, tracker: Tracker, followers: Sequence[SourceFollower]) -> tuple[LogLine, ...]:
+        """Open the history and take up what it holds; give the lines that stood on the screen.
+
+        Args:
+            tracker: A fresh one; becomes what the former console's was.
+            followers: Their cursors are set to where the former console stopped.
+        """
+        if any(follower.is_command for follower in followers):
+            return ()
+        paths = [f"{follower.source}:{follower.path}" for follower in followers]
+        history = self._history = History.open(history_path(self._settings.host, paths))
+        restored = history.load()
+        if restored is None:
+            return ()
+        if not tracker.thaw(restored.state):
+            history.forget()
+            return ()
+        for follower in followers:
+            follower.cursor = restored.cursors.get(Place(follower.source, follower.path))
+        return restored.lines
+
+    def take(self, lines: Sequence[LogLine], snapshot: Snapshot) -> None:
+        """Remember, for the next ``keep``, what a chunk brought."""
+        if self._history is not None:
+            self._lines += lines
+            self._changed = True
+            self._history.note(snapshot)
+
+    async def keep(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
+        """Save, when something changed."""
+        if self._history is not None and self._changed:
+            await asyncio.to_thread(self._history.save, *self._moment(tracker, followers), at)
+
+    def end(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
+        """Save the last moment, and close."""
+        if self._history is not None:
+            if self._changed:
+                self._history.save(*self._moment(tracker, followers), at)
+            self._history.close()
+
+    def notices(self) -> tuple[str, ...]:
+        """What the operator should hear of the history; each is given once."""
+        if self._history is None:
+            return ()
+        told, self._history.notices = tuple(self._history.notices), []
+        return told
+
+    def _moment(
+        self, tracker: Tracker, followers: Sequence[SourceFollower]
+    ) -> tuple[dict[Place, Cursor], bytes, list[LogLine]]:
+        """Cursors, state and lines of one moment: there is no await between them."""
+        cursors = {
+            Place(follower.source, follower.path): follower.cursor
+            for follower in followers
+            if follower.cursor is not None
+        }
+        lines, self._lines, self._changed = self._lines, [], False
+        return cursors, tracker.freeze(), lines

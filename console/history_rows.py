@@ -1,0 +1,137 @@
+"""A history's rows: what is written of a run, and how it is read back."""
+
+from __future__ import annotations
+
+import zlib
+from collections import defaultdict
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, NamedTuple
+
+from console.history_samples import EtaSample, ServerSample, VerdictSample
+from console.job.events import LogLine, Source
+from remote.frames import Cursor
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from console.history_samples import Sample
+
+KEPT_LINES = 5_000
+"""Lines kept per source: what a log pane holds."""
+
+LINE_CHARS = 4_096
+"""Characters kept of a line: longer ones are dumps of a server's arguments, which nobody looks for here."""
+
+KEPT_SAMPLES_S = 31 * 86_400.0
+"""Seconds that the server's figures are kept."""
+
+
+class Place(NamedTuple):
+    """One followed log.
+
+    Attributes:
+        source: Whose.
+        path: On the host.
+    """
+
+    source: Source
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a former console left.
+
+    Attributes:
+        cursors: How far each log was read.
+        state: What was derived from it until there; for ``Tracker.thaw``.
+        lines: The newest lines of all logs, in the order in which they came.
+        saved_at: When.
+    """
+
+    cursors: Mapping[Place, Cursor]
+    state: bytes
+    lines: tuple[LogLine, ...]
+    saved_at: datetime
+
+
+def restored(base: sqlite3.Connection) -> Restored | None:
+    """What was saved last; None when nothing was.
+
+    Raises:
+        sqlite3.DatabaseError: The file is damaged; likewise ``zlib.error`` and ``ValueError``.
+    """
+    row = base.execute("SELECT saved_at, packed FROM state").fetchone()
+    if row is None:
+        return None
+    cursors = {
+        Place(Source(source), path): Cursor(inode, offset, mark)
+        for source, path, inode, offset, mark in base.execute("SELECT * FROM cursors")
+    }
+    lines = tuple(
+        LogLine(Source(source), text, time_of(at), level)
+        for source, text, at, level in base.execute("SELECT source, text, at, level FROM lines ORDER BY id")
+    )
+    return Restored(cursors, zlib.decompress(row[1]), lines, time_of(row[0]))
+
+
+def forget(base: sqlite3.Connection) -> None:
+    """Drop all that goes with the cursors."""
+    for table in ("cursors", "state", "lines"):
+        base.execute(f"DELETE FROM {table}")  # noqa: S608  (names of our own)
+
+
+def put_state(base: sqlite3.Connection, packed: bytes, at: datetime) -> None:
+    """Keep the state, packed."""
+    base.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?)", (at.timestamp(), packed))
+
+
+def put_cursors(base: sqlite3.Connection, cursors: Mapping[Place, Cursor]) -> None:
+    """Keep how far the logs were read."""
+    rows = [(place.source.value, place.path, at.inode, at.offset, at.mark) for place, at in cursors.items()]
+    base.executemany("INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)", rows)
+
+
+def put_lines(base: sqlite3.Connection, lines: Sequence[LogLine]) -> None:
+    """Keep the newest lines of each source, with those that are there already."""
+    by_source: dict[Source, int] = defaultdict(int)
+    newest: list[LogLine] = []
+    for line in reversed(lines):
+        by_source[line.source] += 1
+        if by_source[line.source] <= KEPT_LINES:
+            newest.append(line)
+    rows = [(line.source.value, line.at.timestamp(), line.level, _shortened(line.text)) for line in reversed(newest)]
+    base.executemany("INSERT INTO lines (source, at, level, text) VALUES (?, ?, ?, ?)", rows)
+    for source in by_source:
+        base.execute(
+            "DELETE FROM lines WHERE source = ?1 AND id <= "
+            "(SELECT id FROM lines WHERE source = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)",
+            (source.value, KEPT_LINES),
+        )
+
+
+def put_samples(base: sqlite3.Connection, samples: Iterable[Sample]) -> None:
+    """Keep figures; the server's are dropped after a month."""
+    for sample in samples:
+        at = sample.at.timestamp()
+        match sample:
+            case ServerSample():
+                row = (at, sample.running, sample.queue, sample.usage, sample.throughput)
+                base.execute("INSERT INTO server VALUES (?, ?, ?, ?, ?)", row)
+                base.execute("DELETE FROM server WHERE at < ?", (at - KEPT_SAMPLES_S,))
+            case VerdictSample():
+                base.execute("INSERT INTO verdicts VALUES (?, ?, ?)", (at, sample.verdict, sample.cause))
+            case EtaSample():
+                told = (sample.eta.timestamp(), *(end and end.timestamp() for end in (sample.low, sample.high)))
+                base.execute("INSERT INTO etas VALUES (?, ?, ?, ?)", (at, *told))
+
+
+def time_of(seconds: float) -> datetime:
+    """A time as it is kept, back."""
+    return datetime.fromtimestamp(seconds, UTC)
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LINE_CHARS else text[: LINE_CHARS - 1] + "…"
