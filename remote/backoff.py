@@ -12,9 +12,9 @@ FIRST_S = 0.5
 """Upper limit of the first wait: most cuts are a switched network, over in a second."""
 FACTOR = 2.0
 """Growth of the upper limit per attempt."""
-EARLY_CAP_S = 5.0
-"""Upper limit while the cut is young: the operator sits before the screen and waits for the host's return."""
-EARLY_S = 120.0
+EARLY_CAP_S = 1.5
+"""Upper limit while the cut is young: the operator waits for the host's return, and sees it within 2 s."""
+EARLY_S = 1_800.0
 """Seconds of waiting after which a cut is no longer young."""
 CAP_S = 15.0
 """Upper limit of any wait: a host that comes back in the night is seen within 15 s."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
-from remote.backoff import delays
+from remote.backoff import CAP_S, delays
 from remote.errors import CannotConnect, RemoteError
 
 if TYPE_CHECKING:
@@ -94,16 +94,16 @@ class Link:
 
     async def run(self) -> None:
         """Keep the link up until cancelled; closes the host then."""
-        waits = delays(self._rng)
+        drops = delays(self._rng, early_cap=CAP_S)
         try:
             while True:
-                await self._come_up(waits)
+                await self._come_up(delays(self._rng))
                 came_up_at = self._clock()
                 reason = await self._host.wait_lost()
                 self._up.clear()
                 if self._clock() - came_up_at >= timedelta(seconds=STEADY_S):
-                    waits = delays(self._rng)
-                await self._rest(LinkState("lost", self._clock(), reason), next(waits))
+                    drops = delays(self._rng, early_cap=CAP_S)
+                await self._rest(LinkState("lost", self._clock(), reason), next(drops))
         finally:
             self._up.clear()
             await self._host.close()
