@@ -40,8 +40,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fact", "FactSource", "Feed", "LinesArrived", "Noticed", "SnapshotTaken", "plan_of"]
 
-SNAPSHOT_EVERY_S = 0.25
-"""Seconds between snapshots while things change: faster than that nobody reads."""
+SNAPSHOT_EVERY_S = 0.5
+"""Seconds between snapshots, and batches of lines, while things change: faster than that nobody reads."""
 
 QUIET_SNAPSHOT_S = 5.0
 """Seconds between snapshots while nothing changes: time itself can change a verdict."""

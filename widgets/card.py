@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Literal
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
-from textual.widgets import Static
 
 from widgets.plain import clean
+from widgets.still import Still
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -75,9 +75,9 @@ class Card(VerticalScroll):
         classes: str | None = None,
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
-        self._head = Static(classes="card--head")
-        self._facts = Static(classes="card--facts")
-        self._foot = Static(classes="card--foot")
+        self._head = Still(classes="card--head")
+        self._facts = Still(classes="card--facts")
+        self._foot = Still(classes="card--foot")
         self.word, self.headline, self.facts, self.foot = word, headline, facts, foot
         self.tone = tone
 
@@ -105,15 +105,15 @@ class Card(VerticalScroll):
 
     def watch_facts(self) -> None:
         """Write the evidence again."""
-        self._facts.update(Content("\n").join(Content(f"· {clean(fact)}") for fact in self.facts))
+        self._facts.write(Content("\n").join(Content(f"· {clean(fact)}") for fact in self.facts))
         self._facts.set_class(not self.facts, "-empty")
 
     def watch_foot(self) -> None:
         """Write the foot again; its own line ends are kept."""
-        self._foot.update(Content("\n".join(clean(line) for line in self.foot.split("\n"))))
+        self._foot.write(Content("\n".join(clean(line) for line in self.foot.split("\n"))))
         self._foot.set_class(not self.foot, "-empty")
 
     def _show_head(self) -> None:
         """Write sign, word and headline; the word stands out by reversal, which needs no colour."""
         badge = Content.styled(f" {SIGNS[self.tone]} {clean(self.word)} ", "reverse")
-        self._head.update(Content.assemble(badge, "  ", clean(self.headline)))
+        self._head.write(Content.assemble(badge, "  ", clean(self.headline)))

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
-from textual.widgets import Static
 
 from console.job import units
 from console.panels import words
 from console.panels.panel import Panel
 from widgets.gauge import Gauge
 from widgets.plain import clean
+from widgets.still import Still
 from widgets.trend import Trend
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ Source: the server's log, filled in from `/metrics`. A figure older than a minut
         super().__init__(zone, id=id)
         self._gauge = Gauge("KV   ", calm=True, form="share")
         self._trend = Trend("tok/s")
-        self._lines = {part: Static(id=part, markup=False) for part in ("requests", "ranks", "trouble")}
+        self._lines = {part: Still(id=part, markup=False) for part in ("requests", "ranks", "trouble")}
         self._written: dict[str, str] = {}
 
     def compose(self) -> ComposeResult:
@@ -135,5 +135,5 @@ Source: the server's log, filled in from `/metrics`. A figure older than a minut
         """Write one line; a line without text takes no room."""
         if self._written.get(part) != text:
             self._written[part] = text
-            self._lines[part].update(Content(clean(text)))
+            self._lines[part].write(Content(clean(text)))
             self._lines[part].set_class(bool(text), "-said")

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.content import Content
-from textual.widgets import Static
 
 from console.job import units
 from console.job.snapshot import Judgement
@@ -13,6 +12,7 @@ from console.panels import words
 from console.panels.panel import Panel
 from widgets.card import Card, CardTone
 from widgets.plain import clean
+from widgets.still import Still
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -69,7 +69,7 @@ It is reckoned from tokens left and tokens a second; without enough to go by it 
         """Take the operator's zone; None is this machine's."""
         super().__init__(zone, id=id)
         self._card = Card()
-        self._ending = Static(id="ending", markup=False)
+        self._ending = Still(id="ending", markup=False)
         self._ended = ""
 
     def compose(self) -> ComposeResult:
@@ -100,4 +100,4 @@ It is reckoned from tokens left and tokens a second; without enough to go by it 
         self._ending.set_class(bool(known), "-old")
         if ending != self._ended:
             self._ended = ending
-            self._ending.update(Content(clean(ending)))
+            self._ending.write(Content(clean(ending)))
