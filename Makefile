@@ -45,6 +45,7 @@ pictures: $(VENV)/.run                  ## docs/*.svg, made by running the demo
 
 bench: $(VENV)/.dev                     ## the figures of the README
 	$(BIN)/python -m bench.figures
+	$(BIN)/python -m bench.ingest
 
 LOCK = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url
 

@@ -6,11 +6,7 @@ import asyncio
 import sys
 from pathlib import Path
 
-from console.app import LongwaitApp
-from console.demo import HOST, NOTICE, RUNNER, open_demo
-from console.job.plan import Plan
-from console.opening import Opening
-from console.session import now
+from console.screen_runs import demo_app
 from remote.demo import DemoHost
 
 SIZES = {"console-80x24": (80, 24), "console-120x36": (120, 36), "console-200x50": (200, 50)}
@@ -21,15 +17,7 @@ SETTLED_S = 60.0
 
 async def picture(folder: Path) -> None:
     """Run the demo once and draw it at each size."""
-    host = DemoHost(scenario="kv-limited", speed=SPEED)
-    opening = Opening(
-        lambda: open_demo(host),
-        plan=Plan(host=HOST),
-        waiting_for="bringing up the demo host",
-        clock=now,
-        close=host.close,
-    )
-    app = LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE)
+    app = demo_app(DemoHost(scenario="kv-limited", speed=SPEED))
     async with app.run_test(size=(120, 36)) as pilot:
         await pilot.pause(SETTLED_S)
         for name, size in SIZES.items():

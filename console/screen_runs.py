@@ -19,6 +19,7 @@ from console.session import new_script_of, now, open_session, spec_of
 if TYPE_CHECKING:
     from console.config import Settings
     from console.session import Session
+    from remote.demo import DemoHost
 
 NOT_A_TERMINAL = 2
 
@@ -48,10 +49,15 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
 
 def run_demo(scenario: str, speed: float) -> int:
     """Open the console on a demo host that comes up behind the first frame."""
-    from console.demo import FAREWELL, HOST, NOTICE, RUNNER, open_demo  # noqa: PLC0415 - only the demo needs it
-    from remote.demo import DemoHost  # noqa: PLC0415
+    from remote.demo import DemoHost  # noqa: PLC0415 - only the demo needs it
 
-    host = DemoHost(scenario=scenario, speed=speed)
+    return _run(demo_app(DemoHost(scenario=scenario, speed=speed)))
+
+
+def demo_app(host: DemoHost) -> LongwaitApp:
+    """The console on a demo host, which it brings up and ends."""
+    from console.demo import FAREWELL, HOST, NOTICE, RUNNER, open_demo  # noqa: PLC0415 - only the demo needs it
+
     opening = Opening(
         lambda: open_demo(host),
         plan=Plan(host=HOST),
@@ -59,8 +65,7 @@ def run_demo(scenario: str, speed: float) -> int:
         clock=now,
         close=host.close,
     )
-    app = LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE, farewell=FAREWELL)
-    return _run(app)
+    return LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE, farewell=FAREWELL)
 
 
 def _run(app: LongwaitApp) -> int:

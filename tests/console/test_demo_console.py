@@ -11,11 +11,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.app import LongwaitApp
-from console.demo import HOST, NOTICE, RUNNER, open_demo
-from console.job.plan import Plan
-from console.opening import Opening
-from console.session import now
+from console.screen_runs import demo_app
 from remote.demo import DemoHost
 from tests.console.fakes_ui import main_screen, notices, screen_text
 from widgets.confirm import Confirm
@@ -38,19 +34,8 @@ async def until(pilot: Pilot[None], holds: Callable[[], bool], what: str, patien
         await pilot.pause(0.1)
 
 
-def make(host: DemoHost) -> LongwaitApp:
-    opening = Opening(
-        lambda: open_demo(host),
-        plan=Plan(host=HOST),
-        waiting_for="bringing up the demo host",
-        clock=now,
-        close=host.close,
-    )
-    return LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE)
-
-
 async def test_the_demo_is_watched_pinged_and_restarted() -> None:
-    app = make(DemoHost(speed=40.0, options=("--startup-s", "1")))
+    app = demo_app(DemoHost(speed=40.0, options=("--startup-s", "1")))
     async with app.run_test(size=(120, 36)) as pilot:
 
         def seen() -> Snapshot:
@@ -83,7 +68,7 @@ async def test_the_demo_is_watched_pinged_and_restarted() -> None:
 
 
 async def test_a_demo_that_cannot_start_is_a_sentence_on_the_screen() -> None:
-    app = make(DemoHost(options=("--no-such-option",)))
+    app = demo_app(DemoHost(options=("--no-such-option",)))
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda: any("demo host did not start" in note for note in notices(app)), "the reason")
         snapshot = main_screen(app).snapshot
@@ -111,7 +96,7 @@ def test_headless_gives_a_reading_and_leaves_nothing() -> None:
 
 async def test_closing_while_it_opens_leaves_nothing() -> None:
     host = DemoHost()
-    app = make(host)
+    app = demo_app(host)
     async with app.run_test(size=(80, 24)) as pilot:
         await pilot.pause(0.2)
     assert host._process is None
