@@ -19,6 +19,7 @@ from console import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import tzinfo
 
     from console.config import Settings
 
@@ -168,6 +169,28 @@ def restart(context: click.Context, /, script: Path | None, **how: bool) -> None
 
 
 @cli.command()
+@click.option("--server-log", type=click.Path(path_type=Path), help="The server's log, a file here.")
+@click.option("--job-log", type=click.Path(path_type=Path), help="The job's log, a file here.")
+@click.option("--progress", type=click.Path(path_type=Path), help="The job's progress.jsonl, a file here.")
+@click.option("--at", "moments", required=True, help="Moments: ISO 8601, end, start+2h, or every=15m; with commas.")
+@click.option(
+    "--tz", help="Zone of stamps that name none, such as Europe/Berlin; else what the job's log says, or UTC."
+)
+@click.option("--json", "as_json", is_flag=True, help="One reading a line, as JSON.")
+@click.option("--config", "config", type=click.Path(path_type=Path), help="A config: its datasets, zone and patterns.")
+@click.pass_context
+def replay(context: click.Context, /, moments: str, tz: str | None, *, as_json: bool, **files: Path | None) -> None:
+    """Read recorded logs as the console would have at each moment; only what was logged until then counts."""
+    from console.replay import Given as Replayed  # noqa: PLC0415
+    from console.replay import run_replay  # noqa: PLC0415
+
+    config = files.pop("config") or context.find_root().obj.config
+    settings = None if config is None else _loaded(config)
+    given = Replayed(files["server_log"], files["job_log"], files["progress"], None if tz is None else _zone(tz))
+    sys.exit(run_replay(given, settings, moments, as_json=as_json))
+
+
+@cli.command()
 @click.option("--host", help="Alias of ~/.ssh/config, user@name, user@name:port, or local.")
 @click.option("--server-url", help="The inference server, as the host sees it.")
 @click.option("--server-log", help="Path of the server's log on the host.")
@@ -195,17 +218,30 @@ def _act(context: click.Context, verb: str, script: Path | None, how: dict[str, 
 
 def _settings(context: click.Context) -> Settings:
     """The settings of the config found; ends the program with a report when they can't be had."""
-    from console.config_file import ConfigError, load  # noqa: PLC0415
-
     given: Given = context.find_root().obj
     path = given.config or _found()
     if path is None:
         _fail(NO_CONFIG.format(looked=", ".join(str(place) for place in _places())), USAGE)
+    settings = _loaded(path)
+    return settings.model_copy(update={"read_only": True}) if given.read_only else settings
+
+
+def _loaded(path: Path) -> Settings:
+    from console.config_file import ConfigError, load  # noqa: PLC0415
+
     try:
-        settings = load(path)
-        return settings.model_copy(update={"read_only": True}) if given.read_only else settings
+        return load(path)
     except ConfigError as error:
         _fail(error.report(), USAGE)
+
+
+def _zone(name: str) -> tzinfo:
+    from zoneinfo import ZoneInfo, ZoneInfoNotFoundError  # noqa: PLC0415
+
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        _fail(f"--tz {name!r} is no time zone of the zone database, such as Europe/Berlin or UTC.", USAGE)
 
 
 def _places() -> tuple[Path, ...]:
