@@ -62,6 +62,7 @@ class Feed:
         look: Asks for the job's process; None where there is nothing to look for.
         clock: The time now, UTC.
         remember: Keep a history on this machine, so that the next console goes on where this one stopped.
+        every_line: Give every line of the logs, also those of a backlog that no pane would keep.
     """
 
     def __init__(
@@ -72,6 +73,7 @@ class Feed:
         look: Callable[[], Awaitable[ProcessFact]] | None = None,
         clock: Callable[[], datetime],
         remember: bool = False,
+        every_line: bool = False,
     ) -> None:
         self._host = host
         self._settings = settings
@@ -88,7 +90,7 @@ class Feed:
         self._tracker.note(self._link_fact, clock())
         self._memory = Memory(settings) if remember else None
         self._followers = followers_of(
-            settings, host, link=self._link, outbox=self._outbox, clock=clock, took=self._took
+            settings, host, link=self._link, outbox=self._outbox, clock=clock, took=self._took, every_line=every_line
         )
         self._ready = asyncio.Event()
         self._unreachable = asyncio.Event()
@@ -119,7 +121,7 @@ class Feed:
             await asyncio.gather(work, return_exceptions=True)
             await self._questions.close()
             if self._memory is not None:
-                self._memory.end(self._tracker, self._followers, self._clock())
+                await self._memory.end(self._tracker, self._followers, self._clock())
 
     def snapshot(self, at: datetime) -> Snapshot:
         """All that is known at ``at``."""
@@ -177,6 +179,13 @@ class Feed:
         """A tracker that has read nothing."""
         return Tracker(self._plan, formats=self._formats, parts=parts_of(self._settings))
 
+    def _fresh_and_timed(self) -> Tracker:
+        """A fresh tracker that knows the host's clock, as the present one does."""
+        tracker = self._fresh()
+        if self.host_clock is not None:
+            tracker.note(ev.HostClock(str(self.host_clock.zone), self.host_clock.offset_s), self._clock())
+        return tracker
+
     async def _wait_ready(self) -> None:
         await self._ready.wait()
         await self._link.wait_up()
@@ -196,7 +205,7 @@ class Feed:
         filler = Filler(
             self._host,
             follower,
-            self._fresh,
+            self._fresh_and_timed,
             bytes_per_s=self._settings.server.fill_mib_s * MIB,
             wait_up=self._link.wait_up,
             clock=self._clock,

@@ -58,6 +58,7 @@ class Filler:
         self._pace = Pace(bytes_per_s)
         self._wait_up = wait_up
         self._clock = clock
+        self._resets = 0
 
     async def run(self, tracker: Tracker) -> bool:
         """Fill in what lies before the present.
@@ -72,11 +73,12 @@ class Filler:
         begun = self._follower.cursor
         if begun is None or not tracker.past_missing:
             return False
+        self._resets = self._follower.resets
         past, at = self._fresh(), 0
         while self._same(begun.inode) and self._here() - at > LAST_STEP_BYTES:
             at = await self._read(past, begun.inode, at, self._here())
         async with self._follower.standing_still():
-            if not self._same(begun.inode):
+            if not self._same(begun.inode) or at > self._here():
                 return False
             await self._read(past, begun.inode, at, self._here())
             tracker.adopt_server(past)
@@ -88,7 +90,8 @@ class Filler:
 
     def _same(self, inode: int) -> bool:
         cursor = self._follower.cursor
-        return cursor is not None and cursor.inode == inode
+        # Copy-and-truncate keeps the inode, so it alone does not say that the file is the same.
+        return cursor is not None and cursor.inode == inode and self._follower.resets == self._resets
 
     async def _read(self, past: Tracker, inode: int, at: int, end: int) -> int:
         """Read up to ``end``, over cut links; give the offset reached."""

@@ -36,6 +36,7 @@ class Memory:
         self._history: History | None = None
         self._lines: list[LogLine] = []
         self._changed = False
+        self._saving: asyncio.Future[bool] | None = None
 
     @property
     def pause_s(self) -> float:
@@ -78,11 +79,16 @@ class Memory:
     async def keep(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
         """Save, when something changed."""
         if self._history is not None and self._changed:
-            await asyncio.to_thread(self._history.save, *self._moment(tracker, followers), at)
+            moment = self._moment(tracker, followers)
+            self._saving = asyncio.ensure_future(asyncio.to_thread(self._history.save, *moment, at))
+            # Who ends meanwhile waits for it: an older moment must never be saved behind a newer one.
+            await asyncio.shield(self._saving)
 
-    def end(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
+    async def end(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
         """Save the last moment, and close."""
         if self._history is not None:
+            if self._saving is not None:
+                await asyncio.gather(self._saving, return_exceptions=True)
             if self._changed:
                 self._history.save(*self._moment(tracker, followers), at)
             self._history.close()

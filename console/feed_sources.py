@@ -7,6 +7,7 @@ from contextlib import aclosing
 from typing import TYPE_CHECKING
 
 from console.job.events import LogLine, Source, SourceFact
+from console.job.log_lines import LogLines
 from console.paths import followed_path
 from remote.command_tail import CommandChunk, follow_command
 from remote.errors import LinkLost, RemoteError
@@ -47,6 +48,7 @@ class SourceFollower:
         took: Told of the lines of each chunk, in the step in which the cursor moves.
         part: Which of the server's files it is; empty when there is one.
         last_bytes: Bytes of its end to begin with; None for the whole file.
+        every_line: Give every line, also those of a backlog that no pane would keep.
     """
 
     def __init__(
@@ -61,6 +63,7 @@ class SourceFollower:
         took: Callable[[Sequence[LogLine]], None],
         part: str = "",
         last_bytes: int | None = None,
+        every_line: bool = False,
     ) -> None:
         self.source = source
         self._part = part
@@ -74,6 +77,11 @@ class SourceFollower:
         self._last_bytes = last_bytes
         self._resume: CommandCursor | None = None
         self._turn = asyncio.Lock()
+        self._waiting = False
+        self._heard = False
+        self._every_line = every_line
+        self.resets = 0
+        """How often the file was rotated, truncated or replaced: what was read before is another file's."""
         self.cursor: Cursor | None = None
         """How far the file was read; a command's output has none that outlives the console."""
         self.caught_up = asyncio.Event()
@@ -93,7 +101,8 @@ class SourceFollower:
         while True:
             await self._link.wait_up()
             try:
-                await self._follow_once(tracker)
+                if await self._follow_once(tracker):
+                    continue
             except LinkLost:
                 await asyncio.sleep(LINK_PAUSE_S)
                 continue
@@ -107,20 +116,45 @@ class SourceFollower:
             return follow_command(self._host, self._command, resume=self._resume, last_bytes=self._last_bytes)
         return follow(self._host, self.path, cursor=self.cursor, last_bytes=self._last_bytes)
 
-    async def _follow_once(self, tracker: Tracker) -> None:
+    async def _follow_once(self, tracker: Tracker) -> bool:
+        """Follow until it ends; True when it is to be followed anew from another place at once."""
         async with aclosing(self._events()) as events:
             async for event in events:
                 if isinstance(event, (Chunk, CommandChunk)):
                     await self._take(event, tracker)
                     continue
+                if isinstance(event, Beat) and self._leap(event, tracker):
+                    return True
                 self._hear(event, tracker)
                 if isinstance(event, Reset) and self.source is not Source.PROGRESS:
-                    await self._outbox.put((gap_line(self.source, event, self._clock()),))
+                    gap = (gap_line(self.source, event, self._clock()),)
+                    self._took(gap)
+                    await self._outbox.put(gap)
+        return False
+
+    def _leap(self, beat: Beat, tracker: Tracker) -> bool:
+        """Whether so much was written since the former console that the newest part comes first again.
+
+        What lies between is then filled in from the file's beginning, like the past of a log that is met for the first
+        time; what is known of it until then stays.
+        """
+        cursor, last = self.cursor, self._last_bytes
+        if self.source is not Source.SERVER or self._heard or cursor is None or last is None:
+            return False
+        self._heard = True
+        if beat.size - cursor.offset <= last:
+            return False
+        self.cursor = None
+        tracker.reset_source(self.source, part=self._part)
+        return True
 
     async def _take(self, chunk: Chunk | CommandChunk, tracker: Tracker) -> None:
         """Pass bytes on; the cursor moves with them, so that a cut in between repeats or skips nothing."""
+        self._waiting, self._heard = False, True
         async with self._turn:
             lines = tracker.feed(self.source, chunk.data, self._clock(), part=self._part)
+            if self._every_line and isinstance(lines, LogLines):
+                lines = lines.whole()
             if isinstance(chunk, CommandChunk):
                 self._resume = chunk.cursor
             else:
@@ -135,6 +169,10 @@ class SourceFollower:
     def _hear(self, event: Reset | Waiting | Beat, tracker: Tracker) -> None:
         match event:
             case Reset(kind=kind, lost_bytes=lost, cursor=cursor):
+                self._waiting = False
+                self.resets += 1
+                if self.source is Source.SERVER:
+                    tracker.past_missing = False
                 tracker.reset_source(self.source, part=self._part)
                 self.cursor = cursor
                 gone = (
@@ -142,10 +180,13 @@ class SourceFollower:
                 )
                 self._tell(tracker, kind, f"{self.path} was {kind} and is read from its beginning{gone}.", lost or 0)
             case Waiting(reason=reason, kind=kind):
+                self._waiting = True
                 self._tell(tracker, "missing" if kind == "missing" else "unreadable", reason)
                 self.caught_up.set()
             case Beat(at_end=at_end):
-                self._tell(tracker, "following")
+                # The host also beats while it waits for the file.
+                if not self._waiting:
+                    self._tell(tracker, "following")
                 if at_end:
                     self.caught_up.set()
 
@@ -163,6 +204,7 @@ def followers_of(
     outbox: Outbox,
     clock: Callable[[], datetime],
     took: Callable[[Sequence[LogLine]], None],
+    every_line: bool = False,
 ) -> tuple[SourceFollower, ...]:
     """A follower for each log that the settings name."""
     server, job = settings.server, settings.job
@@ -176,7 +218,16 @@ def followers_of(
     ]
     return tuple(
         SourceFollower(
-            source, where, host=host, link=link, outbox=outbox, clock=clock, took=took, part=part, last_bytes=last_bytes
+            source,
+            where,
+            host=host,
+            link=link,
+            outbox=outbox,
+            clock=clock,
+            took=took,
+            part=part,
+            last_bytes=last_bytes,
+            every_line=every_line,
         )
         for source, where, part, last_bytes in wanted
         if where is not None

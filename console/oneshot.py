@@ -171,7 +171,7 @@ def run_logs(settings: Settings, which: str, pattern: re.Pattern[str] | None, *,
 
 
 async def _logs(settings: Settings, source: Source, pattern: re.Pattern[str] | None, *, follow: bool) -> int:
-    session = open_session(settings)
+    session = open_session(settings, every_line=True)
     facts = session.feed.facts()
     settled = asyncio.create_task(session.feed.settle(60.0))
     said = ""

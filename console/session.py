@@ -40,19 +40,22 @@ class Session:
     control: JobControl | None
 
 
-def open_session(settings: Settings, *, clock: Callable[[], datetime] = now, remember: bool = False) -> Session:
+def open_session(
+    settings: Settings, *, clock: Callable[[], datetime] = now, remember: bool = False, every_line: bool = False
+) -> Session:
     """Make the parts; nothing is connected or asked yet.
 
     Args:
         settings: The run.
         clock: The time now, UTC.
         remember: Keep a history, if the settings allow it: for what stays open, not for one look.
+        every_line: Give every line of the logs: for who prints them.
     """
     host = host_of(settings)
     spec = spec_of(settings.job)
     control = None if spec is None else JobControl(host, spec, grace_s=settings.job.grace_s, clock=clock)
     look = None if control is None else control.process_fact
-    feed = Feed(host, settings, look=look, clock=clock, remember=remember and settings.history)
+    feed = Feed(host, settings, look=look, clock=clock, remember=remember and settings.history, every_line=every_line)
     return Session(settings, host, feed, control)
 
 

@@ -31,6 +31,8 @@ BEAT_S = 5.0
 """Seconds of silence between two beats. The link's own keepalive is what notices a dead host."""
 FIRST_BEAT_S = 1.0
 """Seconds of silence after which the past is taken to be read: a command doesn't say so."""
+BUSY_S = 3.0
+"""Seconds after which a command that never pauses is taken to be at the present: its past comes as fast as it can."""
 _PROGRAM = 'exec "$@" 2>&1'
 _MAX_WORDS = 300
 
@@ -100,6 +102,8 @@ async def follow_command(
 async def _paced(chunks: AsyncIterator[bytes], quiet_s: float) -> AsyncGenerator[bytes | None, None]:
     """The output; None when there was none for a while."""
     pause = quiet_s
+    loop = asyncio.get_running_loop()
+    due = loop.time() + BUSY_S
     coming: asyncio.Future[bytes] = asyncio.ensure_future(anext(chunks))
     try:
         while True:
@@ -113,6 +117,10 @@ async def _paced(chunks: AsyncIterator[bytes], quiet_s: float) -> AsyncGenerator
             except StopAsyncIteration:
                 return
             yield data
+            if loop.time() >= due:
+                # A log that is never quiet for long is at its present too, as soon as its past has had time to come.
+                due = loop.time() + BEAT_S
+                yield None
             coming = asyncio.ensure_future(anext(chunks))
     finally:
         coming.cancel()

@@ -147,6 +147,7 @@ async def _keep_tail(process: Process, said: bytearray) -> None:
 async def _end(process: Process) -> None:
     """End a command and all its descendants, if it still runs, and reap it."""
     if process.returncode is not None:
+        await _drain(process)
         return
     family = _family(process.pid)
     for member in family:
@@ -160,6 +161,21 @@ async def _end(process: Process) -> None:
         for member in family:
             _signal(member, kill=True)
         await process.wait()
+        await _drain(process)
+
+
+async def _drain(process: Process) -> None:
+    """Read what a dead command left in its pipes: while they hold something, asyncio keeps its transport open.
+
+    A detached child may hold them open; that is not waited for.
+    """
+    try:
+        async with asyncio.timeout(GRACE_S):
+            for pipe in (process.stdout, process.stderr):
+                while pipe is not None and await pipe.read(_READ):
+                    continue
+    except TimeoutError:
+        return
 
 
 def _family(pid: int) -> list[psutil.Process]:

@@ -17,6 +17,10 @@ _KEPT_PROBES = 20
 """Health checks kept, to see one that flaps."""
 
 
+BAD = frozenset({"missing", "unreadable"})
+"""States of a file that can't be followed now."""
+
+
 @dataclass(frozen=True, slots=True)
 class HealthState:
     """The health checks.
@@ -74,8 +78,13 @@ class HostState:
     sources: tuple[tuple[ev.Source, ev.SourceFact, datetime], ...] = ()
 
     def source(self, source: ev.Source) -> ev.SourceFact | None:
-        """The newest word of a followed file; None before the first."""
-        return next((fact for known, fact, _ in self.sources if known is source), None)
+        """The newest word of a followed log; None before the first. Of several files, the best off speaks."""
+        facts = self.files(source)
+        return next((fact for fact in reversed(facts) if fact.state not in BAD), facts[-1] if facts else None)
+
+    def files(self, source: ev.Source) -> list[ev.SourceFact]:
+        """The newest word of each file of a log, in the order in which they came."""
+        return [fact for known, fact, _ in self.sources if known is source]
 
 
 def apply_host(state: HostState, event: Event, at: datetime) -> HostState:
@@ -115,7 +124,7 @@ def _process(state: HostState, event: ev.ProcessFact, at: datetime) -> HostState
 
 
 def _source(state: HostState, event: ev.SourceFact, at: datetime) -> HostState:
-    kept = tuple(entry for entry in state.sources if entry[0] is not event.source)
+    kept = tuple(entry for entry in state.sources if (entry[0], entry[1].path) != (event.source, event.path))
     return replace(state, sources=(*kept, (event.source, event, at)))
 
 

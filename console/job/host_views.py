@@ -6,12 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from console.job.host_events import Source
+from console.job.host_state import BAD
 from console.job.snapshot import HealthView, JobView, LinkView, LogView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
+    from console.job.host_events import SourceFact
     from console.job.host_state import HealthState, HostState, LinkState, ProcessState
     from console.job.job_state import JobTrail
 
@@ -91,20 +93,27 @@ def _begun_after(at: datetime, trail: JobTrail) -> bool:
 
 def log_view(source: Source, count: SourceCount, host: HostState) -> LogView:
     """How well one log is seen."""
-    fact = host.source(source)
+    files = host.files(source)
+    bad = [each for each in files if each.state in BAD]
+    fact = bad[-1] if bad else host.source(source)
     state = "following" if count.lines else ""
     if fact is not None:
-        state = fact.state if fact.state in {"missing", "unreadable"} else "following"
+        state = fact.state if fact.state in BAD else "following"
     return LogView(
         source=source.value,
         state=state,
         path=fact.path if fact else "",
-        reason=fact.reason if fact else "",
+        reason=_reason(fact, len(bad), len(files)) if fact else "",
         lines=count.lines,
         understood=1 - count.unparsed / count.lines if count.lines else None,
         lost_bytes=count.lost_bytes,
         updated_at=count.last_at,
     )
+
+
+def _reason(fact: SourceFact, bad: int, files: int) -> str:
+    """Why a log is not followed; of several files, how many are not."""
+    return f"{bad} of {files} files: {fact.reason}" if bad and files > 1 else fact.reason
 
 
 def with_shapes(

@@ -30,9 +30,15 @@ class LogLines(Sequence[LogLine]):
 
     __slots__ = ("_places", "_source", "_start", "_texts", "_times")
 
-    def __init__(self, source: Source, texts: list[str], places: list[int], times: list[datetime]) -> None:
+    def __init__(
+        self, source: Source, texts: list[str], places: list[int], times: list[datetime], kept: int = KEPT
+    ) -> None:
         self._source, self._texts, self._places, self._times = source, texts, places, times
-        self._start = max(0, len(texts) - KEPT)
+        self._start = max(0, len(texts) - kept)
+
+    def whole(self) -> LogLines:
+        """All lines of the chunk, for who prints a log rather than shows it."""
+        return LogLines(self._source, self._texts, self._places, self._times, len(self._texts))
 
     def __len__(self) -> int:
         return len(self._texts) - self._start

@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from console.job.endless import may_never_end
 from console.job.figures import clock, magnitude, real, seconds
 from console.job.formats import Format
 from console.job.job_events import Progress
@@ -29,13 +30,6 @@ GROUPS = frozenset({"dataset", "done", "total", "errors", "tokens", "mean", "eta
 """Named groups that a pattern may have."""
 _SEPARATORS = str.maketrans("", "", ",_' \u00a0\u202f")
 """Marks that people put between thousands."""
-_ENDLESS = r"[*+]|\{[0-9]*,\}"
-_TOKEN = re.compile(
-    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\((?:\?(?:P<\w+>|[:=!]|<[=!]|>))?)"
-    rf"|(?P<close>\)(?P<repeat>{_ENDLESS})?)|(?P<again>{_ENDLESS})|.",
-    re.DOTALL,
-)
-"""One step of an expression: an escape, a set, a group's begin or end with its repeat, a repeat, any other one."""
 _NAME = 200
 """Characters of a dataset's name."""
 
@@ -59,30 +53,12 @@ def pattern_format(name: str, regex: str, sample: str) -> Format:
         raise ValueError(f"pattern {name} has no group named done: (?P<done>...)")
     if unknown := sorted(set(pattern.groupindex) - GROUPS):
         raise ValueError(f"pattern {name} has unknown groups {', '.join(unknown)}; known: {', '.join(sorted(GROUPS))}")
-    if repeats_a_repeat(regex):
+    if may_never_end(regex):
         raise ValueError(
-            f"pattern {name} repeats a part that repeats something itself, as in (a+)+; such a search may never end"
+            f"pattern {name} repeats a part that repeats or chooses itself, as in (a+)+ or (a|b)*, or has .* three"
+            " times; such a search may never end"
         )
     return UserFormat(name, "", pattern, _progress, (sample,) if sample else ())
-
-
-def repeats_a_repeat(regex: str) -> bool:
-    """Whether a group that is repeated without a limit holds such a repeat itself."""
-    depths = [False]
-    for token in _TOKEN.finditer(regex):
-        match token.lastgroup:
-            case "open":
-                depths.append(False)
-            case "close" if len(depths) > 1:
-                inner, repeated = depths.pop(), token["repeat"] is not None
-                if inner and repeated:
-                    return True
-                depths[-1] = depths[-1] or inner or repeated
-            case "again":
-                depths[-1] = True
-            case _:
-                pass
-    return False
 
 
 class UserFormat(Format):

@@ -5,18 +5,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from console.job.endless import may_never_end
 from widgets.log_find import Without
 
 if TYPE_CHECKING:
     from widgets.log_find import Finder
 
-_ENDLESS = re.compile(r"\([^()]*[+*}][^()]*\)(?:[+*]|\{\d*,\d*\})")
-"""A repeated group that repeats inside, ``(a+)+``: on a line that nearly fits, Python tries it for hours."""
-
 
 def too_slow(typed: str) -> bool:
     """Tell whether an expression could keep the console busy for hours; it is then taken as it stands."""
-    return _ENDLESS.search(typed) is not None
+    return may_never_end(typed)
 
 
 def as_pattern(typed: str) -> Finder | None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from console.config import Settings
-    from console.job.snapshot import ServerView
+    from console.job.snapshot import ServerView, Snapshot
     from remote.host import Completed
 
 
@@ -190,3 +190,94 @@ async def test_a_metrics_page_that_was_not_there_yet_is_asked_for_again(tmp_path
     feed = Feed(host, settings.model_copy(update={"server": server}), clock=utc_now)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: now.server.running == 41)
+
+
+def lines_of_server(snapshot: Snapshot) -> int:
+    return next((view.lines for view in snapshot.logs if view.source == "server"), 0)
+
+
+def slowly(settings: Settings) -> Settings:
+    return settings.model_copy(update={"server": settings.server.model_copy(update={"fill_mib_s": 0.01})})
+
+
+async def test_a_rotation_during_the_fill_does_not_cost_the_next_console_what_was_known(tmp_path: Path) -> None:
+    log, newer = tmp_path / "server.log", server_log(0.05, Mix(), 9)
+    log.write_bytes(server_log(3.0, Mix(), 7))
+    settings = small_tail(settings_for(tmp_path))
+    first = Feed(LocalHost(), slowly(settings), clock=utc_now, remember=True)
+    async with watching(first) as watcher:
+        assert await first.settle(20.0)
+        assert first._tracker.past_missing
+        before = lines_of_server(first.snapshot(utc_now()))
+        log.rename(tmp_path / "server.log.1")
+        log.write_bytes(newer)
+        seen = await watcher.until(lambda now: lines_of_server(now) == before + newer.count(b"\n"))
+    second = Feed(LocalHost(), settings, clock=utc_now, remember=True)
+    async with watching(second):
+        assert await second.settle(20.0)
+        later = second.snapshot(utc_now())
+    assert lines_of_server(later) == lines_of_server(seen)
+    assert later.server.peak_throughput == seen.server.peak_throughput
+
+
+async def test_after_a_long_absence_the_newest_part_comes_first_again(tmp_path: Path) -> None:
+    log = tmp_path / "server.log"
+    log.write_bytes(server_log(0.5, Mix(), 7))
+    settings = small_tail(settings_for(tmp_path))
+    first = Feed(LocalHost(), settings, clock=utc_now, remember=True)
+    async with watching(first) as watcher:
+        await watcher.until(lambda now: lines_of_server(now) == log.read_bytes().count(b"\n"))
+    with log.open("ab") as grown:
+        grown.write(server_log(4.0, Mix(), 8))
+    second = Feed(LocalHost(), slowly(settings), clock=utc_now, remember=True)
+    async with watching(second) as watcher:
+        assert await second.settle(20.0)
+        await watcher.until(lambda _: bool(watcher.lines))
+        assert second._tracker.past_missing
+        assert lines_of_server(second.snapshot(utc_now())) < log.read_bytes().count(b"\n")
+        newest = log.read_text(encoding="utf-8").splitlines()[-1]
+        await watcher.until(lambda _: watcher.lines[-1].text == newest)
+
+
+async def test_a_missing_log_stays_missing_while_the_host_beats(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("remote.tail.BEAT_S", 0.5)
+    (tmp_path / "job.log").write_text(JOB_LINES, encoding="utf-8")
+    feed = Feed(LocalHost(), settings_for(tmp_path), clock=utc_now)
+    async with watching(feed) as watcher:
+        await watcher.until(lambda now: now.logs[0].state == "missing")
+        begun = len(watcher.snapshots)
+        await watcher.until(lambda _: len(watcher.snapshots) > begun + 4)
+    assert {seen.logs[0].state for seen in watcher.snapshots[begun:]} == {"missing"}
+
+
+async def test_of_several_server_logs_the_missing_one_is_named(tmp_path: Path) -> None:
+    (tmp_path / "a.log").write_text(DECODE, encoding="utf-8")
+    settings = settings_for(tmp_path)
+    paths = (str(tmp_path / "none.log"), str(tmp_path / "a.log"))
+    server = settings.server.model_copy(update={"log": paths})
+    feed = Feed(LocalHost(), settings.model_copy(update={"server": server}), clock=utc_now)
+    async with watching(feed) as watcher:
+        seen = await watcher.until(lambda now: now.server.running == 50 and now.logs[0].state == "missing")
+    assert seen.logs[0].path == paths[0]
+    assert seen.logs[0].reason.startswith("1 of 2 files")
+
+
+async def test_a_command_that_never_pauses_settles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("remote.command_tail.BUSY_S", 0.5)
+    settings = settings_for(tmp_path)
+    chatty = ("sh", "-c", "while :; do echo busy; sleep 0.05; done")
+    job = settings.job.model_copy(update={"log": None, "log_command": chatty})
+    server = settings.server.model_copy(update={"log": None})
+    feed = Feed(LocalHost(), settings.model_copy(update={"job": job, "server": server}), clock=utc_now)
+    async with watching(feed):
+        assert await feed.settle(15.0)
+
+
+async def test_every_line_of_a_backlog_is_given_to_who_prints_it(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text("".join(f"item {n}\n" for n in range(30_000)), encoding="utf-8")
+    feed = Feed(LocalHost(), settings_for(tmp_path), clock=utc_now, every_line=True)
+    async with watching(feed) as watcher:
+        await watcher.until(lambda _: len(watcher.lines) >= 30_000)
+    assert [line.text for line in watcher.lines] == [f"item {n}" for n in range(30_000)]
