@@ -185,6 +185,8 @@ class Settings(_Model):
     """In the order of the run; those that are not named here appear when the job names them."""
     timezone: Text | None = None
     """Zone of the times in the logs, such as Europe/Berlin; left out, the host is asked."""
+    keys: dict[str, str] = {}
+    """Other keys for the console's commands: a command's id to one key, or several with commas between."""
     history: bool = True
     """Keep what was seen in a file on this machine, so that a restarted console goes on where it stopped."""
     read_only: bool = False

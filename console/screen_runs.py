@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from console.app import LongwaitApp
+from console.commands import COMMANDS
 from console.feed import plan_of
 from console.job.plan import Plan
 from console.opening import Opening
@@ -21,11 +22,16 @@ if TYPE_CHECKING:
     from console.session import Session
     from remote.demo import DemoHost
 
-NOT_A_TERMINAL = 2
+USAGE = 2
 
 
 def run_console(settings: Settings, *, read_only: bool) -> int:
     """Open the console; the host is connected behind the first frame."""
+    unknown = sorted(set(settings.keys) - {command.id for command in COMMANDS})
+    if unknown:
+        known = ", ".join(command.id for command in COMMANDS)
+        click.echo(f"keys names no command of the console: {', '.join(unknown)}. Known: {known}.", err=True)
+        return USAGE
 
     async def opened() -> Session:
         if settings.host != "local":
@@ -43,6 +49,7 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
         confirm=settings.confirm == "ask",
         new_script=new_script_of(settings),
         clock=now,
+        keymap=settings.keys,
     )
     return _run(app)
 
@@ -71,7 +78,7 @@ def demo_app(host: DemoHost) -> LongwaitApp:
 def _run(app: LongwaitApp) -> int:
     if not sys.stdout.isatty():
         click.echo("The console needs a terminal; `longwait status` and `longwait watch` do without.", err=True)
-        return NOT_A_TERMINAL
+        return USAGE
     asyncio.run(_run_until_told(app))
     return app.return_code or 0
 

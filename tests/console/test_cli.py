@@ -87,6 +87,14 @@ def test_the_console_without_a_terminal_says_so(tmp_path: Path) -> None:
     assert "needs a terminal" in done.stderr
 
 
+def test_a_key_for_no_command_is_said_with_the_known_ones(tmp_path: Path) -> None:
+    local_config(tmp_path, "keys: {helth: f5}\n")
+    done = longwait(cwd=tmp_path)
+    assert done.returncode == 2
+    assert "helth" in done.stderr
+    assert "health" in done.stderr
+
+
 def test_init_writes_a_config_that_loads_and_never_overwrites(tmp_path: Path) -> None:
     args = ("init", "--host", "me@gpu 01: #x", "--job-log", "/data/a 'b'.log")
     assert longwait(*args, cwd=tmp_path).returncode == 0

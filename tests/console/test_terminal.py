@@ -18,6 +18,16 @@ if TYPE_CHECKING:
 ALTERNATE_SCREEN_LEFT = b"\x1b[?1049l"
 
 
+def test_a_key_of_the_config_does_what_it_says(tmp_path: Path) -> None:
+    config = local_config(tmp_path, "keys: {quit: x}\nhistory: false\n")
+    with terminal([sys.executable, "-m", "console", "--config", str(config)], (80, 24)) as program:
+        program.read_until(b"KV", 20.0)
+        program.read_for(1.0)
+        program.type("x")
+        assert program.wait_end(10.0)
+        assert program.status == 0
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGHUP, "q"])
 def test_however_it_ends_the_terminal_is_put_back(tmp_path: Path, how: signal.Signals | str) -> None:
     config = local_config(tmp_path)
