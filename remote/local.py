@@ -174,7 +174,8 @@ async def _drain(process: Process) -> None:
             for pipe in (process.stdout, process.stderr):
                 while pipe is not None and await pipe.read(_READ):
                     continue
-    except TimeoutError:
+    except (TimeoutError, RuntimeError):
+        # RuntimeError: somebody still reads, who thus drains it; asyncio allows one reader only.
         return
 
 
