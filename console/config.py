@@ -11,8 +11,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
-from console.job.user_patterns import pattern_format
-
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
@@ -63,6 +61,9 @@ class PatternSettings(_Model):
 
     @model_validator(mode="after")
     def _is_a_format(self) -> PatternSettings:
+        # Imported where patterns are used: the parsers' formats need not delay the first frame of everyone else.
+        from console.job.user_patterns import pattern_format  # noqa: PLC0415
+
         pattern = pattern_format(self.name, self.regex, self.sample or "").pattern
         if self.sample is not None and pattern.search(self.sample) is None:
             raise ValueError("regex does not find its own sample")

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import click
 
 from console.doctor_host import Check, check_clock, check_files, check_key, check_lingering, check_python
-from console.feed import plan_of
 from console.job.events import Source
 from console.job.lines import clean
 from console.job.stamps import StampReader
@@ -15,6 +14,7 @@ from console.job.tracker import Tracker
 from console.job.user_patterns import describe, pattern_format
 from console.oneshot import BLIND, CANNOT, run
 from console.paths import followed_path
+from console.planned import plan_of
 from console.proofs import Proof, proofs
 from console.session import now, open_session
 from remote.errors import RemoteError

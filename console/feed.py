@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo
 
 from console.facts import Fact, FactSource, LinesArrived, Noticed, SnapshotTaken
 from console.feed_fill import Filler
@@ -21,9 +20,9 @@ from console.feed_questions import Questions
 from console.feed_sources import MIB, followers_of, parts_of
 from console.job import events as ev
 from console.job.host_views import with_shapes
-from console.job.plan import Plan, PlannedDataset
 from console.job.tracker import Tracker
 from console.job.user_patterns import pattern_format
+from console.planned import plan_of
 from remote.errors import LinkLost, RemoteError
 from remote.link import Link
 
@@ -279,13 +278,6 @@ class Feed:
             self._unreachable.set()
         else:
             self._unreachable.clear()
-
-
-def plan_of(settings: Settings) -> Plan:
-    """What the settings say of the run before its logs do."""
-    datasets = tuple(PlannedDataset(d.name, d.prompts, d.budget, d.kind) for d in settings.datasets)
-    plan = Plan(datasets=datasets, host=settings.host, engine=settings.server.engine)
-    return plan if settings.timezone is None else replace(plan, zone=ZoneInfo(settings.timezone))
 
 
 async def _all(waits: list[Coroutine[Any, Any, object]]) -> bool:

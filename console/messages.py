@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from textual.message import Message
 
-from console import feed
+from console import facts
 
 if TYPE_CHECKING:
     from console.job.events import LogLine
@@ -55,12 +55,12 @@ class FeedEnded(Message):
         """Why, as a sentence; empty for an ordinary end."""
 
 
-def as_message(fact: feed.Fact) -> Message:
+def as_message(fact: facts.Fact) -> Message:
     """Give the message that carries a fact of the feed."""
     match fact:
-        case feed.SnapshotTaken(snapshot):
+        case facts.SnapshotTaken(snapshot):
             return SnapshotTaken(snapshot)
-        case feed.LinesArrived(lines):
+        case facts.LinesArrived(lines):
             return LinesArrived(lines)
-        case feed.Noticed(text, severity):
+        case facts.Noticed(text, severity):
             return NoticeGiven(text, severity)

@@ -10,9 +10,8 @@ import asyncio
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from console.feed import Noticed, SnapshotTaken
+from console.facts import Noticed, SnapshotTaken
 from console.job.events import LinkFact
-from console.job.tracker import Tracker
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
@@ -64,6 +63,9 @@ class Opening:
                 await self._close()
 
     async def _facts(self) -> AsyncGenerator[Fact]:
+        # Imported behind the first frame: the parsers' patterns take a tenth of a second to be made.
+        from console.job.tracker import Tracker  # noqa: PLC0415
+
         tracker = Tracker(self._plan)
         tracker.note(LinkFact("connecting", self._waiting_for), self._clock())
         yield SnapshotTaken(tracker.snapshot(self._clock()))

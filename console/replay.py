@@ -99,7 +99,7 @@ def load(given: Given, settings: Settings | None) -> tuple[list[Recorded], Plan,
         OSError: A file can't be read.
     """
     # Imported when it runs: `replay` of two files needs no host.
-    from console.feed import plan_of  # noqa: PLC0415
+    from console.planned import plan_of  # noqa: PLC0415
 
     present = now()
     read = {

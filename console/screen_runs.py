@@ -12,10 +12,10 @@ import click
 
 from console.app import LongwaitApp
 from console.commands import COMMANDS
-from console.feed import plan_of
 from console.job.plan import Plan
 from console.opening import Opening
-from console.session import new_script_of, now, open_session, spec_of
+from console.planned import plan_of
+from console.session import is_controlled, new_script_of, now, open_session
 
 if TYPE_CHECKING:
     from console.config import Settings
@@ -40,7 +40,7 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
         return open_session(settings, remember=True)
 
     opening = Opening(opened, plan=plan_of(settings), waiting_for=f"connecting to {settings.host}", clock=now)
-    controlled = not read_only and spec_of(settings.job) is not None
+    controlled = not read_only and is_controlled(settings.job)
     app = LongwaitApp(
         opening,
         opening if controlled else None,

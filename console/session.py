@@ -7,15 +7,14 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from console.control import JobControl
-from console.feed import Feed
-from remote.process import JobSpec
-
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from console.config import JobSettings, Settings
+    from console.control import JobControl
+    from console.feed import Feed
     from remote.host import Host
+    from remote.process import JobSpec
 
 
 def now() -> datetime:
@@ -51,6 +50,10 @@ def open_session(
         remember: Keep a history, if the settings allow it: for what stays open, not for one look.
         every_line: Give every line of the logs: for who prints them.
     """
+    # Imported here: the console draws its first frame before it opens a session, and need not wait for these.
+    from console.control import JobControl  # noqa: PLC0415
+    from console.feed import Feed  # noqa: PLC0415
+
     host = host_of(settings)
     spec = spec_of(settings.job)
     control = None if spec is None else JobControl(host, spec, grace_s=settings.job.grace_s, clock=clock)
@@ -83,10 +86,17 @@ def _here(path: str) -> str:
     return str(Path(path).expanduser())
 
 
+def is_controlled(job: JobSettings) -> bool:
+    """Whether the settings say how the job is found or started."""
+    return any((job.command, job.match, job.script))
+
+
 def spec_of(job: JobSettings) -> JobSpec | None:
     """How the job is found and started; None when nothing says how."""
-    if job.command is None and job.match is None and job.script is None:
+    if not is_controlled(job):
         return None
+    from remote.process import JobSpec  # noqa: PLC0415
+
     return JobSpec(
         python=job.python,
         run_dir=job.dir or ".",

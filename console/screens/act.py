@@ -12,7 +12,7 @@ from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from console.control import ActionPlan, Step, Verb
+from console.acts import ActionPlan, Step, Verb
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
 

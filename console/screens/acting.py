@@ -9,7 +9,7 @@ from rich.text import Text
 from textual import work
 from textual.reactive import var
 
-from console.control import ActionPlan, Controller, Verb
+from console.acts import ActionPlan, Verb
 from console.messages import NoticeGiven
 from console.screens.act import ActScreen, ActSeen, outcome, told
 from console.screens.commanded import CommandedScreen
@@ -17,6 +17,7 @@ from remote.errors import RemoteError
 from widgets.confirm import Confirm
 
 if TYPE_CHECKING:
+    from console.control import Controller
     from console.screens.setup import Setup
 
 
