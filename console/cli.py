@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from console.config import Settings
 
 USAGE = 2
-CANNOT = 1
 SCENARIOS = ("kv-limited", "old-script", "server-hang", "error-storm", "slow-gpu", "link-cut", "first-checkpoint")
 
 NO_CONFIG = """\

@@ -112,7 +112,10 @@ class Feed:
                     yield LinesArrived(lines)
                 while self._notices:
                     yield self._notices.pop(0)
-                yield SnapshotTaken(self.snapshot(self._clock()))
+                taken = self.snapshot(self._clock())
+                if self._memory is not None:
+                    self._memory.note(taken)
+                yield SnapshotTaken(taken)
                 await asyncio.sleep(SNAPSHOT_EVERY_S)
             await work
         finally:
@@ -253,7 +256,7 @@ class Feed:
 
     def _took(self, lines: Sequence[LogLine]) -> None:
         if self._memory is not None:
-            self._memory.take(lines, self.snapshot(self._clock()))
+            self._memory.take(lines)
 
     def _page(self, text: str) -> None:
         self._tracker.metrics_page(text, self._clock())

@@ -69,11 +69,15 @@ class Memory:
             follower.cursor = restored.cursors.get(Place(follower.source, follower.path))
         return restored.lines
 
-    def take(self, lines: Sequence[LogLine], snapshot: Snapshot) -> None:
+    def take(self, lines: Sequence[LogLine]) -> None:
         """Remember, for the next ``keep``, what a chunk brought."""
         if self._history is not None:
             self._lines += lines
             self._changed = True
+
+    def note(self, snapshot: Snapshot) -> None:
+        """Take in what the screen is shown; of this, few figures are kept."""
+        if self._history is not None:
             self._history.note(snapshot)
 
     async def keep(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
