@@ -31,7 +31,7 @@ def delays(
     cap: float = CAP_S,
     jitter: float = JITTER,
 ) -> Iterator[float]:
-    """Seconds to wait before attempt 2, 3, 4, ... without end.
+    """Seconds from the start of an attempt to attempt 2, 3, 4, ... without end.
 
     Exponential back-off with equal jitter: with ``u`` uniform in [0, 1),
 

@@ -6,8 +6,9 @@ export LC_ALL=C
 f=$1 want=$2 pos=$3 mark=$4 last=$5 poll=$6 beats=$7 chunk=$8
 at_mark=$pos
 # The size of a frame. Each costs the start of a process, but none counts before it is whole: it grows while the link
-# takes one in less than 0.2 s, and shrinks when that needs more than 1 s.
-step=65536 most=$((chunk * 4))
+# takes one in less than 0.2 s, and shrinks when that needs more than 1 s. It is a multiple of a block.
+block=65536
+step=$block most=$((chunk * 16))
 case $f in -*) f=./$f ;; esac
 case $f in */*) dir=${f%/*}/ ;; *) dir=./ ;; esac
 me=/proc/self/fd/3
@@ -73,10 +74,16 @@ same_past() {
 # Where descriptor 3 is. The shell and dd share one file offset.
 tell_at() { while read -r key value; do [ "$key" != pos: ] || at=$value; done </proc/self/fdinfo/3; }
 
+# Copies $1 bytes from descriptor 3. In blocks: one read of megabytes costs dd that memory, cleared anew in each process.
+copy() {
+    [ "$1" -lt "$block" ] || dd bs="$block" count=$(($1 / block)) <&3 2>/dev/null || exit 9
+    [ $(($1 % block)) -eq 0 ] || dd bs=$(($1 % block)) count=1 <&3 2>/dev/null || exit 9
+}
+
 # Sends $1 bytes as one frame; got. A file cut short while it is read gives fewer: the frame is filled up, and says so.
 give() {
     say 'D %s %s %s\n' "$ino" "$pos" "$1"
-    dd bs="$1" count=1 <&3 2>/dev/null || exit 9
+    copy "$1"
     tell_at
     got=$((at - pos))
     [ "$got" -ge "$1" ] || dd if=/dev/zero bs=$(($1 - got)) count=1 2>/dev/null || exit 9
@@ -93,7 +100,7 @@ clock() {
 pace() {
     clock is
     if [ $((is - was)) -gt 100 ]; then
-        [ "$step" -le 65536 ] || step=$((step / 2))
+        [ "$step" -le "$block" ] || step=$((step / 2))
     elif [ $((is - was)) -lt 20 ] && [ "$step" -lt "$most" ]; then
         step=$((step * 2))
     fi

@@ -15,8 +15,9 @@ bytes of the file:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import Literal, cast
+
+from remote.frame_body import FrameBody
 
 ResetKind = Literal["rotated", "truncated", "replaced", "restarted"]
 WaitingKind = Literal["missing", "folder", "unreadable", "ended"]
@@ -26,6 +27,8 @@ HELLO = b"longwait-follow 1"
 MARK_BYTES = 256
 """Length of a cursor's mark: more than a line, so that a stamp or a number is in it. Lines of a server end alike and
 are of equal lengths: after a restart into the same file, 16 bytes before the same offset were the same too often."""
+CHUNK_BYTES = 262_144
+"""Bytes of a chunk at most: what a caller does with one takes some milliseconds."""
 _MAX_LINE = 256
 _MAX_NOISE = 65_536
 _MAX_BODY = 16 * 1_048_576
@@ -111,15 +114,6 @@ class Beat:
 TailEvent = Chunk | Reset | Waiting | Beat
 
 
-class _NeedMore(Enum):
-    """The type of ``_NEED_MORE``; an Enum, so that type checkers know its one value."""
-
-    VALUE = 0
-
-
-_NEED_MORE = _NeedMore.VALUE
-
-
 class FrameError(ValueError):
     """The host's words are not those of the program that was started there."""
 
@@ -130,15 +124,19 @@ class FrameParser:
     Args:
         cursor: Where reading resumes; its mark is carried on.
         to_line_start: Drop the first bytes up to a line's end, because reading starts in the middle of a file.
+        chunk_bytes: Bytes of a chunk at most; a larger frame gives several.
     """
 
-    def __init__(self, cursor: Cursor | None = None, *, to_line_start: bool = False) -> None:
-        self._buffer = bytearray()
+    def __init__(
+        self, cursor: Cursor | None = None, *, to_line_start: bool = False, chunk_bytes: int = CHUNK_BYTES
+    ) -> None:
+        self._line = b""
         self._greeted = False
         self._noise = 0
-        self._frame: tuple[int, int, int] | None = None
+        self._body: FrameBody | None = None
         self._tail = bytes.fromhex(cursor.mark) if cursor else b""
         self._to_line_start = to_line_start
+        self._chunk_bytes = chunk_bytes
 
     def feed(self, data: bytes) -> list[TailEvent]:
         """Take more output; give the events that are whole now.
@@ -146,51 +144,44 @@ class FrameParser:
         Raises:
             FrameError: The output makes no sense.
         """
-        self._buffer += data
         events: list[TailEvent] = []
-        while (event := self._next()) is not _NEED_MORE:
-            if event is not None:
-                events.append(event)
+        at = 0
+        while at < len(data):
+            if self._body is not None and self._body.missing:
+                at = self._body.take(data, at)
+            else:
+                line, at = self._next_line(data, at)
+                if line is not None:
+                    events += self._said(line)
         return events
 
-    def _next(self) -> TailEvent | _NeedMore | None:
-        """The next event, None for words that are none, or ``_NEED_MORE``."""
-        if not self._greeted:
-            return self._greet()
-        if self._frame is not None:
-            return self._body(*self._frame)
-        line = self._line(0)
-        if line is None:
-            return _NEED_MORE
-        del self._buffer[: len(line) + 1]
-        return self._word(line)
-
-    def _greet(self) -> _NeedMore | None:
-        line = self._line(0, limit=_MAX_NOISE)
-        if line is None:
-            return _NEED_MORE
-        del self._buffer[: len(line) + 1]
-        self._noise += len(line)
-        if self._noise > _MAX_NOISE:
-            raise FrameError("the login shell prints without end")
-        self._greeted = line == HELLO
-        return None
-
-    def _line(self, start: int, *, limit: int = _MAX_LINE) -> bytes | None:
-        """The whole line at ``start`` of the buffer, None when its end has not come."""
-        end = self._buffer.find(b"\n", start)
-        if end < 0 and len(self._buffer) - start <= limit:
-            return None
-        if end < 0 or end - start > limit:
+    def _next_line(self, data: bytes, at: int) -> tuple[bytes | None, int]:
+        """The line that ends next at or after ``at``, None when its end has not come, and the place after it."""
+        limit = _MAX_LINE if self._greeted else _MAX_NOISE
+        end = data.find(b"\n", at, at + limit + 1)
+        after = len(data) if end < 0 else end + 1
+        line = self._line + data[at : min(end if end >= 0 else after, at + limit + 1)]
+        if len(line) > limit:
             raise FrameError(f"a line of more than {limit} bytes")
-        return bytes(self._buffer[start:end])
+        self._line = b"" if end >= 0 else line
+        return (line if end >= 0 else None), after
 
-    def _word(self, line: bytes) -> TailEvent | None:
-        """What a line says."""
+    def _said(self, line: bytes) -> list[TailEvent]:
+        """What a whole line means."""
+        if not self._greeted:
+            self._noise += len(line)
+            if self._noise > _MAX_NOISE:
+                raise FrameError("the login shell prints without end")
+            self._greeted = line == HELLO
+            return []
+        if self._body is not None:
+            body, self._body = self._body, None
+            return self._chunks(body, line)
         try:
-            return self._meaning(line.decode("ascii").split(" "))
+            event = self._meaning(line.decode("ascii").split(" "))
         except (ValueError, KeyError) as error:
             raise FrameError(f"not understood: {line[:80]!r}") from error
+        return [] if event is None else [event]
 
     def _meaning(self, words: list[str]) -> TailEvent | None:
         match words:
@@ -198,8 +189,8 @@ class FrameParser:
                 self._to_line_start = self._to_line_start and int(offset) > 0
                 return None
             case ["D", inode, offset, length]:
-                self._frame = (int(inode), int(offset), int(length))
-                if not 0 < self._frame[2] <= _MAX_BODY:
+                self._body = FrameBody(int(inode), int(offset), int(length), self._chunk_bytes)
+                if not 0 < self._body.length <= _MAX_BODY:
                     raise ValueError(length)
                 return None
             case ["R", ("rotated" | "truncated" | "replaced") as kind, lost, *inode] if len(inode) <= 1:
@@ -213,21 +204,18 @@ class FrameParser:
             case _:
                 raise ValueError(words)
 
-    def _body(self, inode: int, offset: int, length: int) -> TailEvent | _NeedMore | None:
-        """A chunk, once its footer has come."""
-        footer = self._line(length) if len(self._buffer) > length else None
-        if footer is None:
-            return _NEED_MORE
-        if not footer.startswith(b"d ") or not footer[2:].isdigit() or int(footer[2:]) > length:
-            raise FrameError(f"a frame of {length} bytes ends with {footer[:80]!r}")
-        got = int(footer[2:])
-        with memoryview(self._buffer) as view:
-            data = bytes(view[:got])
-        del self._buffer[: length + len(footer) + 1]
-        self._frame = None
-        self._tail = (self._tail + data)[-MARK_BYTES:]
-        kept = self._from_line_start(data)
-        return Chunk(kept, Cursor(inode, offset + got, self._tail.hex())) if kept else None
+    def _chunks(self, body: FrameBody, footer: bytes) -> list[TailEvent]:
+        """A frame's chunks, now that its footer has come."""
+        if not footer.startswith(b"d ") or not footer[2:].isdigit() or int(footer[2:]) > body.length:
+            raise FrameError(f"a frame of {body.length} bytes ends with {footer[:80]!r}")
+        chunks: list[TailEvent] = []
+        at = body.offset
+        for data in body.blocks(int(footer[2:])):
+            at += len(data)
+            self._tail = (data if len(data) >= MARK_BYTES else self._tail + data)[-MARK_BYTES:]
+            if kept := self._from_line_start(data):
+                chunks.append(Chunk(kept, Cursor(body.inode, at, self._tail.hex())))
+        return chunks
 
     def _from_line_start(self, data: bytes) -> bytes:
         """The bytes after the first line's end, all of them once one was met; progress bars end lines with CR."""

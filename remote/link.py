@@ -22,6 +22,9 @@ more often would look like an attack to the host (fail2ban)."""
 STEADY_S = 30.0
 """A link that held this long was a good one: the next cut starts again with short waits. A host that lets us in and
 drops us at once doesn't get hammered."""
+LEAST_REST_S = 0.2
+"""Seconds between a failed attempt and the next one. Waits are counted from an attempt's start: one that waited for an
+answer until its time was up has had its pause."""
 
 LinkName = Literal["connecting", "up", "lost", "refused"]
 
@@ -114,13 +117,15 @@ class Link:
         while True:
             attempt += 1
             since, reason = self._state.since, self._state.reason
+            began = self._clock()
             self._tell(LinkState("connecting", since, reason, attempt))
             try:
                 await self._host.connect()
             except RemoteError as error:
                 refused = isinstance(error, CannotConnect) and not error.retryable
                 name: LinkName = "refused" if refused else "lost"
-                wait_s = REFUSED_RETRY_S if refused else next(waits)
+                took_s = max(0.0, (self._clock() - began).total_seconds())
+                wait_s = REFUSED_RETRY_S if refused else max(LEAST_REST_S, next(waits) - took_s)
                 await self._rest(LinkState(name, since, error.message, attempt), wait_s)
             else:
                 self._tell(LinkState("up", self._clock()))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 from contextlib import aclosing, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING
 
@@ -15,6 +14,7 @@ from remote.outcome import STDERR_TAIL, call_of, command_failed, command_timed_o
 from remote.ssh_leash import leashed
 from remote.ssh_route import Route
 from remote.ssh_target import SshSettings
+from remote.ssh_words import command_line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
@@ -151,7 +151,7 @@ class SshHost:
     async def _session(self, argv: Sequence[str], *, leash: bool) -> AsyncIterator[asyncssh.SSHClientProcess[bytes]]:
         """A remote command; it is ended, and its channel closed, on leaving."""
         with self._translated(argv):
-            command = shlex.join(leashed(argv) if leash else argv)
+            command = command_line(leashed(argv) if leash else argv)
             process = await self._opened(command)
         try:
             yield process

@@ -17,8 +17,8 @@ LEASH = (
     "{ while read -r _ <&3; do :; done; kill -TERM $p; sleep 2; kill -KILL $p; } >/dev/null 2>&1 & w=$!; "
     "exec 3<&-; wait $p; s=$?; kill $w 2>/dev/null; exit $s"
 )
-"""One line, since a C shell as login shell takes no newline in quotes. Two seconds are for a command's own clean-up.
-Only the command itself is signalled, not its group: some SSH servers start commands in their own group."""
+"""Two seconds are for a command's own clean-up. Only the command itself is signalled, not its group: some SSH servers
+start commands in their own group."""
 
 
 def leashed(argv: Sequence[str]) -> list[str]:

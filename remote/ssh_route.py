@@ -94,11 +94,12 @@ class Route:
     async def _hop(self, target: Target) -> None:
         """Connect to one host, inside the last hop."""
         ended: asyncio.Future[Exception | None] = asyncio.get_running_loop().create_future()
+        dialer = None if target.dialer is None else target.dialer.as_tunnel()
         try:
             connection = await asyncssh.connect(
                 target.address.name,
                 () if target.address.port is None else target.address.port,
-                tunnel=self._hops[-1] if self._hops else None,
+                tunnel=self._hops[-1] if self._hops else dialer,
                 client_factory=lambda: _Watch(ended),
                 **target.options,
             )

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 import asyncssh
 
 from remote.ssh_address import Address, split_jumps
+from remote.ssh_dial import Dialer
 from remote.ssh_keys import LoginKeys, load_keys
 from remote.ssh_known import GLOBAL_FILES, USER_FILES, KnownHosts
 
@@ -58,6 +59,7 @@ class Target:
         keys: What can be offered.
         agent: Whether an agent is asked too.
         known: The trusted host keys.
+        dialer: What connects to it when no jump host stands before it; None when a ``ProxyCommand`` does.
         options: What asyncssh is told besides name and port.
     """
 
@@ -69,6 +71,7 @@ class Target:
     keys: LoginKeys
     agent: bool
     known: KnownHosts
+    dialer: Dialer | None
     options: dict[str, object] = field(repr=False)
 
 
@@ -106,7 +109,10 @@ def resolve(address: Address, settings: SshSettings) -> Target:
     del options["host"]
     del options["port"]
     jumps = split_jumps(cast("str | None", config.get("ProxyJump")))
-    return Target(address, plain.host, plain.port, plain.username, jumps, keys, agent is not None, known, options)
+    dialer = None if options["proxy_command"] else Dialer(plain.family, plain.local_addr)
+    return Target(
+        address, plain.host, plain.port, plain.username, jumps, keys, agent is not None, known, dialer, options
+    )
 
 
 CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"

@@ -12,17 +12,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from remote.errors import RemoteError
-from remote.frames import MARK_BYTES, Beat, Chunk, Cursor, FrameError, FrameParser, Reset, TailEvent, Waiting
+from remote.frames import CHUNK_BYTES, Beat, Chunk, Cursor, FrameError, FrameParser, Reset, TailEvent, Waiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
     from remote.host import Host
 
-__all__ = ["Beat", "Chunk", "Cursor", "Reset", "TailEvent", "Waiting", "follow"]
+__all__ = ["CHUNK_BYTES", "Beat", "Chunk", "Cursor", "Reset", "TailEvent", "Waiting", "follow"]
 
-CHUNK_BYTES = 262_144
-"""Bytes of a chunk at most: what a caller does with one takes some milliseconds. The host sends up to four at once."""
 BEAT_S = 5.0
 """Seconds between signs of life. Their failing writes are also what ends the program when nobody reads any more."""
 
@@ -64,23 +62,8 @@ async def follow(
     async with host.stream(follow_argv(path, cursor, last_bytes, poll_s)) as chunks:
         async for data in chunks:
             for event in _events(parser, data, host, path):
-                for part in _parts(event):
-                    yield part
+                yield event
     raise RemoteError(f"Following {path} on {host.name} ended by itself; it is started again.", host=host.name)
-
-
-def _parts(event: TailEvent) -> list[TailEvent]:
-    """A chunk as chunks of at most ``CHUNK_BYTES``; any other event as it is."""
-    if not isinstance(event, Chunk) or len(event.data) <= CHUNK_BYTES:
-        return [event]
-    first = event.cursor.offset - len(event.data)
-    parts: list[TailEvent] = []
-    for at in range(0, len(event.data), CHUNK_BYTES):
-        data = event.data[at : at + CHUNK_BYTES]
-        offset = first + at + len(data)
-        before = event.data[: at + len(data)] if len(data) < MARK_BYTES else data
-        parts.append(Chunk(data, Cursor(event.cursor.inode, offset, before[-MARK_BYTES:].hex())))
-    return parts
 
 
 def _events(parser: FrameParser, data: bytes, host: Host, path: str) -> list[TailEvent]:

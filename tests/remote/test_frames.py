@@ -61,6 +61,56 @@ def test_a_chunk_is_given_only_when_it_is_whole(cut: int) -> None:
     assert events == EVENTS[: len(events)]
 
 
+@given(
+    bodies=st.lists(st.tuples(st.binary(max_size=900), st.integers(0, 300)), min_size=1, max_size=6),
+    chunk_bytes=st.integers(1, 400),
+    data=st.data(),
+)
+def test_frames_of_any_size_give_all_their_bytes_in_small_chunks(
+    bodies: list[tuple[bytes, int]], chunk_bytes: int, data: st.DataObject
+) -> None:
+    """Frames that were filled up too, split anywhere: each chunk can be resumed from, and none is larger than asked."""
+    stream, whole = HELLO + b"S 7 0\n", b""
+    for body, missing in bodies:
+        padded = missing if body else missing + 1  # a frame holds at least one byte
+        stream += frame(7, len(whole), body, missing=padded) + b"B %d 0\n" % len(whole + body)
+        whole += body
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=12).map(sorted))
+    parser = FrameParser(chunk_bytes=chunk_bytes)
+    events = [event for a, b in pairwise([0, *cuts, len(stream)]) for event in parser.feed(stream[a:b])]
+    at = 0
+    for event in events:
+        if isinstance(event, Beat):
+            assert event.size == at  # a frame's chunks come before what was said after it
+            continue
+        assert isinstance(event, Chunk)
+        assert event.data == whole[at : at + len(event.data)]
+        assert 0 < len(event.data) <= chunk_bytes
+        at += len(event.data)
+        assert event.cursor == Cursor(7, at, whole[max(0, at - MARK_BYTES) : at].hex())
+    assert at == len(whole)
+    assert sum(isinstance(event, Beat) for event in events) == len(bodies)
+
+
+@given(
+    data=st.text("ab\r\n", min_size=1, max_size=60).map(str.encode),
+    chunk_bytes=st.integers(1, 9),
+    cut=st.integers(0, 60),
+)
+def test_the_first_line_start_does_not_depend_on_how_the_bytes_are_cut(data: bytes, chunk_bytes: int, cut: int) -> None:
+    def read(parser: FrameParser, *parts: bytes) -> bytes:
+        events = parser.feed(HELLO + b"S 7 50\n")
+        at = 50
+        for part in filter(None, parts):
+            events += parser.feed(frame(7, at, part))
+            at += len(part)
+        return b"".join(event.data for event in events if isinstance(event, Chunk))
+
+    whole = read(FrameParser(to_line_start=True), data)
+    parts = read(FrameParser(to_line_start=True, chunk_bytes=chunk_bytes), data[:cut], data[cut:])
+    assert parts in {whole, b"\n" + whole}  # a CR at a chunk's end leaves its LF to the next one: an empty line
+
+
 def test_a_resumed_mark_is_carried_on() -> None:
     parser = FrameParser(Cursor(7, 100, b"before".hex()))
     [chunk] = parser.feed(HELLO + b"S 7 100\n" + frame(7, 100, b"after"))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from remote.errors import CannotConnect, HostKeyRejected, LoginRefused
-from remote.link import REFUSED_RETRY_S, Link, LinkState
+from remote.link import LEAST_REST_S, REFUSED_RETRY_S, Link, LinkState
 from tests.fakes import FakeHost
 from tests.waits import until
 
@@ -71,6 +71,22 @@ async def test_it_tries_again_until_the_host_is_back(scene: Scene) -> None:
     assert lost.next_try_at == scene.now
     assert all(0.2 <= wait <= 2.0 for wait in scene.slept)
     assert scene.states[-2].reason == "gpu01 did not answer."
+
+
+async def test_an_attempt_that_waited_for_an_answer_has_had_its_pause(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = scene.host.connect
+
+    async def slowly() -> None:
+        scene.now += timedelta(seconds=10)
+        await connect()
+
+    monkeypatch.setattr(scene.host, "connect", slowly)
+    scene.host.refuse(*[CannotConnect("gpu01 did not answer in 10 s.")] * 3, LoginRefused("no key fits"))
+    scene.start()
+    await scene.link.wait_up()
+    assert scene.slept == [LEAST_REST_S] * 3 + [REFUSED_RETRY_S]
 
 
 async def test_a_cut_is_told_with_its_time_and_mended(scene: Scene) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import random
 import shutil
 import subprocess
 import time
@@ -84,6 +85,19 @@ async def test_bytes_are_not_touched(seen: Seen) -> None:
     append(seen.path, data)
     async with seen.reading():
         await seen.until(data)
+
+
+@in_each_shell
+async def test_every_length_around_a_block_comes_whole(seen: Seen) -> None:
+    chance, data = random.Random(7), b""
+    append(seen.path, data)
+    async with seen.reading():
+        for length in (1, 65_535, 65_536, 65_537, 131_072, 300_001):
+            part = chance.randbytes(length)
+            append(seen.path, part)
+            data += part
+            await seen.until(data)
+    assert seen.resets() == []
 
 
 @in_each_shell

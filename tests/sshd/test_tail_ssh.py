@@ -70,6 +70,8 @@ async def test_the_link_is_cut_again_and_again(sshd: Sshd, tmp_path: Path) -> No
     reading = asyncio.create_task(_read_on(host, seen, cuts))
     cutting = asyncio.create_task(_cut_often(sshd, seen))
     try:
+        # Who has no place yet starts with what has the name when it looks: a rotation before that is none to it.
+        await until(lambda: seen.data, seconds=20)
         await _write(seen.path)
         cutting.cancel()
         await until(lambda: reading.done() or seen.data.endswith(b"line %d\n" % LINES), seconds=20)
