@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from console.job.events import HealthProbe, LogLine
     from console.job.snapshot import Snapshot
+    from console.replay_transport import Transport
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +28,20 @@ class LinesArrived:
 
 
 @dataclass(frozen=True, slots=True)
+class LinesReplaced:
+    """The log panes are to show these lines and none that came before: a replay has gone to another moment."""
+
+    lines: tuple[LogLine, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """Where a replay stands now; a newer one replaces it."""
+
+    transport: Transport
+
+
+@dataclass(frozen=True, slots=True)
 class Noticed:
     """Something the operator should hear of once: a sentence and ``info``, ``warning`` or ``error``."""
 
@@ -34,7 +49,7 @@ class Noticed:
     severity: str = "info"
 
 
-Fact = SnapshotTaken | LinesArrived | Noticed
+Fact = SnapshotTaken | LinesArrived | LinesReplaced | Noticed | Replayed
 
 
 class FactSource(Protocol):

@@ -13,16 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 from console.facts import Fact, FactSource, LinesArrived, Noticed, SnapshotTaken
 from console.feed_fill import Filler
+from console.feed_logs import MIB, followers_of, parts_of
 from console.feed_memory import Memory
 from console.feed_outbox import Outbox
 from console.feed_probes import ClockUnread, HostClock, host_clock
 from console.feed_questions import Questions
-from console.feed_sources import MIB, followers_of, parts_of
 from console.job import events as ev
 from console.job.host_views import with_shapes
+from console.job.past import PastTracker
 from console.job.tracker import Tracker
 from console.job.user_patterns import pattern_format
-from console.planned import plan_of
+from console.planned import limits_of, plan_of
 from remote.errors import LinkLost, RemoteError
 from remote.link import Link
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from console.feed_sources import SourceFollower
     from console.job.events import Event, HealthProbe, LogLine, ProcessFact
     from console.job.snapshot import Snapshot
+    from console.job.state import State
     from remote.host import Host
     from remote.link import LinkState
 
@@ -84,6 +86,7 @@ class Feed:
             pattern_format(each.name, each.regex, each.sample or "") for each in settings.job.patterns
         )
         self._plan = plan_of(settings)
+        self._limits = limits_of(settings)
         self._tracker = self._fresh()
         self._link_fact = ev.LinkFact("connecting", f"connecting to {host.name}")
         self._tracker.note(self._link_fact, clock())
@@ -130,6 +133,11 @@ class Feed:
         taken = self._tracker.snapshot(at)
         return replace(taken, logs=with_shapes(taken.logs, self._tracker.unparsed))
 
+    @property
+    def state(self) -> State:
+        """All that was told so far."""
+        return self._tracker.state
+
     async def ping(self) -> HealthProbe:
         """Ask the server's health now.
 
@@ -171,7 +179,8 @@ class Feed:
     async def _work(self) -> None:
         works: list[Coroutine[None, None, None]] = [self._link.run(), self._begin()]
         works += [self._follow(follower) for follower in self._followers]
-        works += [self._fill(follower) for follower in self._followers if self._has_a_past(follower)]
+        if self._server_files():
+            works.append(self._fill())
         works += self._questions.works(self._wait_ready)
         async with asyncio.TaskGroup() as group:
             for work in works:
@@ -179,11 +188,11 @@ class Feed:
 
     def _fresh(self) -> Tracker:
         """A tracker that has read nothing."""
-        return Tracker(self._plan, formats=self._formats, parts=parts_of(self._settings))
+        return Tracker(self._plan, limits=self._limits, formats=self._formats, parts=parts_of(self._settings))
 
-    def _fresh_and_timed(self) -> Tracker:
-        """A fresh tracker that knows the host's clock, as the present one does."""
-        tracker = self._fresh()
+    def _fresh_and_timed(self) -> PastTracker:
+        """A fresh tracker for the past, that knows the host's clock as the present one does."""
+        tracker = PastTracker(self._plan, formats=self._formats, parts=parts_of(self._settings))
         if self.host_clock is not None:
             tracker.note(ev.HostClock(str(self.host_clock.zone), self.host_clock.offset_s), self._clock())
         return tracker
@@ -196,17 +205,16 @@ class Feed:
         await self._ready.wait()
         await follower.run(self._tracker)
 
-    def _has_a_past(self, follower: SourceFollower) -> bool:
-        """Only a single file of the server's is read from its end first."""
-        one = not follower.is_command and not parts_of(self._settings)
-        return follower.source is ev.Source.SERVER and one
+    def _server_files(self) -> list[SourceFollower]:
+        """The server's log, where it is files: of these the end is read first."""
+        return [each for each in self._followers if each.source is ev.Source.SERVER and not each.is_command]
 
-    async def _fill(self, follower: SourceFollower) -> None:
-        """Read the log's older part behind the present."""
+    async def _fill(self) -> None:
+        """Read the older part of the server's log behind the present."""
         await self._ready.wait()
         filler = Filler(
             self._host,
-            follower,
+            self._server_files(),
             self._fresh_and_timed,
             bytes_per_s=self._settings.server.fill_mib_s * MIB,
             wait_up=self._link.wait_up,
@@ -225,7 +233,7 @@ class Feed:
             self._plan = replace(self._plan, zone=self.host_clock.zone)
         self._tracker = self._fresh()
         if self._memory is not None:
-            lines = await asyncio.to_thread(self._memory.begin, self._tracker, self._followers)
+            lines = await asyncio.to_thread(self._memory.begin, self._tracker, self._followers, self._clock())
             await self._outbox.put(lines)
             self._tell(*self._memory.notices())
         self._tracker.note(self._link_fact, self._clock())

@@ -1,8 +1,8 @@
 """The feed's history: taken up at the start, kept every few seconds and at the end.
 
 What was derived and how far each log was read are saved together, from one moment of the event loop: nothing is missing
-and nothing counts twice, whenever the console ends. A log that is a command's output has no place that survives the
-console, so a run with one keeps no history.
+and nothing counts twice, whenever the console ends. A log that is a command's output is read on where the tool can do
+so (``remote.log_commands``); any other command starts anew, and its follower says so.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 from console.history import History, Place, history_path
+from console.history_old import remove_old
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,10 +19,10 @@ if TYPE_CHECKING:
 
     from console.config import Settings
     from console.feed_sources import SourceFollower
+    from console.history_rows import AnyCursor
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
     from console.job.tracker import Tracker
-    from remote.frames import Cursor
 
 
 class Memory:
@@ -48,17 +49,20 @@ class Memory:
         """Why nothing is kept, as a sentence; empty while all is well."""
         return self._history.trouble if self._history is not None else ""
 
-    def begin(self, tracker: Tracker, followers: Sequence[SourceFollower]) -> tuple[LogLine, ...]:
+    def begin(self, tracker: Tracker, followers: Sequence[SourceFollower], now: datetime) -> tuple[LogLine, ...]:
         """Open the history and take up what it holds; give the lines that stood on the screen.
+
+        Histories of other runs that nobody has opened for long are removed.
 
         Args:
             tracker: A fresh one; becomes what the former console's was.
-            followers: Their cursors are set to where the former console stopped.
+            followers: They are told where the former console stopped.
+            now: The time now.
         """
-        if any(follower.is_command for follower in followers):
-            return ()
-        paths = [f"{follower.source}:{follower.path}" for follower in followers]
-        history = self._history = History.open(history_path(self._settings.host, paths))
+        paths = [f"{follower.source}:{follower.name}" for follower in followers]
+        path = history_path(self._settings.host, paths)
+        history = self._history = History.open(path)
+        remove_old(path, now)
         restored = history.load()
         if restored is None:
             return ()
@@ -66,7 +70,7 @@ class Memory:
             history.forget()
             return ()
         for follower in followers:
-            follower.cursor = restored.cursors.get(Place(follower.source, follower.path))
+            follower.go_on(restored.cursors.get(_place_of(follower)))
         return restored.lines
 
     def take(self, lines: Sequence[LogLine]) -> None:
@@ -106,12 +110,12 @@ class Memory:
 
     def _moment(
         self, tracker: Tracker, followers: Sequence[SourceFollower]
-    ) -> tuple[dict[Place, Cursor], bytes, list[LogLine]]:
+    ) -> tuple[dict[Place, AnyCursor], bytes, list[LogLine]]:
         """Cursors, state and lines of one moment: there is no await between them."""
-        cursors = {
-            Place(follower.source, follower.path): follower.cursor
-            for follower in followers
-            if follower.cursor is not None
-        }
+        cursors = {_place_of(each): each.place for each in followers if each.place is not None}
         lines, self._lines, self._changed = self._lines, [], False
         return cursors, tracker.freeze(), lines
+
+
+def _place_of(follower: SourceFollower) -> Place:
+    return Place(follower.source, follower.name)

@@ -19,6 +19,11 @@ if TYPE_CHECKING:
     from remote.host import Host
 
 OK = 200
+NOT_FOUND = 404
+
+METRICS_PATHS = ("/metrics", "/prometheus/metrics")
+"""Where servers have their metrics page. TensorRT-LLM has it at the second: its /metrics, where there is one, gives the
+newest iterations as JSON."""
 
 
 class ClockUnread(Exception):  # noqa: N818 - what happened, as the remote errors are named
@@ -104,6 +109,7 @@ class ServerProbe:
     def __init__(self, host: Host, settings: ServerSettings) -> None:
         self._host = host
         self._settings = settings
+        self._metrics_path = METRICS_PATHS[0]
 
     def _headers(self) -> dict[str, str]:
         key = api_key(self._settings)
@@ -127,17 +133,25 @@ class ServerProbe:
     async def metrics(self) -> str | MetricsMissing:
         """The metrics page as text, or why there is none.
 
+        A server that says that it has no such page is asked at the other of ``METRICS_PATHS`` at once; where it was
+        found, it is looked for first from then on.
+
         Raises:
             LinkLost: When there is no connection.
         """
-        try:
-            answer = await self._host.fetch(self._settings.url + "/metrics", headers=self._headers(), timeout_s=10.0)
-        except (HttpUnavailable, KeyUnusable) as error:
-            return MetricsMissing(str(error))
-        if answer.status != OK:
-            reason = f"/metrics answered {answer.status}; SGLang has it with --enable-metrics"
-            return MetricsMissing(reason, answered=True)
-        return answer.text
+        first = self._metrics_path
+        for path in (first, *(other for other in METRICS_PATHS if other != first)):
+            try:
+                answer = await self._host.fetch(self._settings.url + path, headers=self._headers(), timeout_s=10.0)
+            except (HttpUnavailable, KeyUnusable) as error:
+                return MetricsMissing(str(error))
+            if answer.status == OK:
+                self._metrics_path = path
+                return answer.text
+            if answer.status != NOT_FOUND:
+                return MetricsMissing(f"{path} answered {answer.status}", answered=True)
+        reason = f"{' and '.join(METRICS_PATHS)} answered {NOT_FOUND}; SGLang has it with --enable-metrics"
+        return MetricsMissing(reason, answered=True)
 
 
 class KeyUnusable(Exception):  # noqa: N818 - what happened, as the remote errors are named

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
-from console.job.events import LogLine, Source, SourceFact
+from console.feed_gaps import gap_line
+from console.job.events import Source, SourceFact
 from console.job.log_lines import LogLines
-from console.paths import followed_path
-from remote.command_tail import CommandChunk, follow_command
+from remote.command_tail import CommandChunk, CommandCursor, Missed, follow_command
 from remote.errors import LinkLost, RemoteError
 from remote.outcome import call_of
-from remote.tail import Beat, Chunk, Reset, Waiting, follow
+from remote.tail import Beat, Chunk, Cursor, Reset, Waiting, follow
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable, Sequence
     from datetime import datetime
 
-    from console.config import Settings
     from console.feed_outbox import Outbox
+    from console.job.events import LogLine
     from console.job.tracker import Tracker
-    from remote.command_tail import CommandCursor, CommandEvent
-    from remote.frames import Cursor, TailEvent
+    from remote.command_tail import CommandEvent
+    from remote.frames import TailEvent
     from remote.host import Host
     from remote.link import Link
 
@@ -31,12 +32,6 @@ RETRY_S = 5.0
 
 LINK_PAUSE_S = 0.2
 """Seconds after a cut before asking whether the link is up: its supervisor hears of the cut a moment later."""
-
-MIB = 1_048_576
-
-JOB_LOG_BYTES = 64 * MIB
-"""The job's log and progress file are read from their beginning, as far as this goes: a run of 80,000 prompts has
-about 1 MiB of log and 16 MiB of progress file; what is longer was not written by a runner that prints lines."""
 
 
 class SourceFollower:
@@ -66,8 +61,11 @@ class SourceFollower:
         every_line: bool = False,
     ) -> None:
         self.source = source
-        self._part = part
+        self.part = part
+        """Which of the server's files it is; empty when there is one."""
         self.path = where if isinstance(where, str) else call_of(where)
+        self.name = where if isinstance(where, str) else shlex.join(where)
+        """The path, or the whole command: what tells this log from all others."""
         self._command = None if isinstance(where, str) else where
         self._host = host
         self._link = link
@@ -79,17 +77,31 @@ class SourceFollower:
         self._turn = asyncio.Lock()
         self._waiting = False
         self._heard = False
+        self.is_behind = True
+        """More is known to be there than has come."""
         self._every_line = every_line
         self.resets = 0
         """How often the file was rotated, truncated or replaced: what was read before is another file's."""
         self.cursor: Cursor | None = None
-        """How far the file was read; a command's output has none that outlives the console."""
+        """How far the file was read; None for a command's output."""
         self.caught_up = asyncio.Event()
         """Set once the present was reached, or it is known why there is nothing to read."""
 
     def standing_still(self) -> asyncio.Lock:
         """Held, it keeps the log where it is: what comes waits, and so does the host."""
         return self._turn
+
+    @property
+    def place(self) -> Cursor | CommandCursor | None:
+        """How far the log was read; None before its first byte. Another follower of the same log can go on there."""
+        return self._resume if self.is_command else self.cursor
+
+    def go_on(self, place: Cursor | CommandCursor | None) -> None:
+        """Begin where a former follower of this log stopped; one of another kind is not looked at."""
+        if isinstance(place, CommandCursor) and self.is_command:
+            self._resume = place
+        elif isinstance(place, Cursor) and not self.is_command:
+            self.cursor = place
 
     @property
     def is_command(self) -> bool:
@@ -104,9 +116,11 @@ class SourceFollower:
                 if await self._follow_once(tracker):
                     continue
             except LinkLost:
+                self._fall_behind(tracker)
                 await asyncio.sleep(LINK_PAUSE_S)
                 continue
             except RemoteError as error:
+                await self._reach_end(tracker)
                 self._tell(tracker, "unreadable", error.message)
                 self.caught_up.set()
             await asyncio.sleep(RETRY_S)
@@ -118,6 +132,7 @@ class SourceFollower:
 
     async def _follow_once(self, tracker: Tracker) -> bool:
         """Follow until it ends; True when it is to be followed anew from another place at once."""
+        self._fall_behind(tracker)
         async with aclosing(self._events()) as events:
             async for event in events:
                 if isinstance(event, (Chunk, CommandChunk)):
@@ -125,8 +140,10 @@ class SourceFollower:
                     continue
                 if isinstance(event, Beat) and self._leap(event, tracker):
                     return True
+                if isinstance(event, Waiting) or (isinstance(event, Beat) and event.at_end):
+                    await self._reach_end(tracker)
                 self._hear(event, tracker)
-                if isinstance(event, Reset) and self.source is not Source.PROGRESS:
+                if isinstance(event, Reset | Missed) and self.source is not Source.PROGRESS:
                     gap = (gap_line(self.source, event, self._clock()),)
                     self._took(gap)
                     await self._outbox.put(gap)
@@ -145,20 +162,18 @@ class SourceFollower:
         if beat.size - cursor.offset <= last:
             return False
         self.cursor = None
-        tracker.reset_source(self.source, part=self._part)
+        tracker.reset_source(self.source, part=self.part)
         return True
 
     async def _take(self, chunk: Chunk | CommandChunk, tracker: Tracker) -> None:
         """Pass bytes on; the cursor moves with them, so that a cut in between repeats or skips nothing."""
         self._waiting, self._heard = False, True
         async with self._turn:
-            lines = tracker.feed(self.source, chunk.data, self._clock(), part=self._part)
-            if self._every_line and isinstance(lines, LogLines):
-                lines = lines.whole()
+            lines = self._read(tracker, chunk.data)
             if isinstance(chunk, CommandChunk):
                 self._resume = chunk.cursor
             else:
-                if self.source is Source.SERVER and self.cursor is None and chunk.cursor.offset > len(chunk.data):
+                if self._lacks_its_past(chunk):
                     tracker.past_missing = True
                 self.cursor = chunk.cursor
             self._took(lines)
@@ -166,14 +181,40 @@ class SourceFollower:
         # Parsing a full chunk takes some milliseconds; the screen's keys come first.
         await asyncio.sleep(0)
 
-    def _hear(self, event: Reset | Waiting | Beat, tracker: Tracker) -> None:
+    def _fall_behind(self, tracker: Tracker) -> None:
+        """More may be there than has come."""
+        self.is_behind = True
+        tracker.feed(self.source, b"", self._clock(), part=self.part, more=True)
+
+    async def _reach_end(self, tracker: Tracker) -> None:
+        """All that was there has come: lines that waited for the last one can be read."""
+        if not self.is_behind:
+            return
+        async with self._turn:
+            self.is_behind = False
+            lines = self._read(tracker, b"")
+            self._took(lines)
+        await self._outbox.put(lines)
+
+    def _read(self, tracker: Tracker, data: bytes) -> Sequence[LogLine]:
+        lines = tracker.feed(self.source, data, self._clock(), part=self.part, more=self.is_behind)
+        return lines.whole() if self._every_line and isinstance(lines, LogLines) else lines
+
+    def _lacks_its_past(self, chunk: Chunk) -> bool:
+        """Whether something before this chunk is to be filled in."""
+        return self.source is Source.SERVER and self.cursor is None and chunk.cursor.offset > len(chunk.data)
+
+    def _hear(self, event: Reset | Missed | Waiting | Beat, tracker: Tracker) -> None:
         match event:
+            case Missed():
+                reason = f"{self.path} no longer has the lines that were read last: some may be missing."
+                self._tell(tracker, "restarted", reason)
             case Reset(kind=kind, lost_bytes=lost, cursor=cursor):
                 self._waiting = False
                 self.resets += 1
                 if self.source is Source.SERVER:
                     tracker.past_missing = False
-                tracker.reset_source(self.source, part=self._part)
+                tracker.reset_source(self.source, part=self.part)
                 self.cursor = cursor
                 gone = (
                     "" if lost == 0 else f"; {'an unknown number of' if lost is None else f'{lost:,}'} bytes are gone"
@@ -194,57 +235,3 @@ class SourceFollower:
         fact = SourceFact(source=self.source, state=state, path=self.path, reason=reason, lost_bytes=lost)
         tracker.note(fact, self._clock())
         self._outbox.mark()
-
-
-def followers_of(
-    settings: Settings,
-    host: Host,
-    *,
-    link: Link,
-    outbox: Outbox,
-    clock: Callable[[], datetime],
-    took: Callable[[Sequence[LogLine]], None],
-    every_line: bool = False,
-) -> tuple[SourceFollower, ...]:
-    """A follower for each log that the settings name."""
-    server, job = settings.server, settings.job
-    last = int(server.log_last_mib * MIB)
-    parts = parts_of(settings)
-    wanted: list[tuple[Source, str | tuple[str, ...] | None, str, int]] = [
-        (Source.JOB, job.log_command or followed_path(settings, job.log), "", JOB_LOG_BYTES),
-        (Source.PROGRESS, followed_path(settings, job.progress), "", JOB_LOG_BYTES),
-        (Source.SERVER, server.log_command, "", last),
-        *((Source.SERVER, followed_path(settings, path), path if parts else "", last) for path in server.log_paths),
-    ]
-    return tuple(
-        SourceFollower(
-            source,
-            where,
-            host=host,
-            link=link,
-            outbox=outbox,
-            clock=clock,
-            took=took,
-            part=part,
-            last_bytes=last_bytes,
-            every_line=every_line,
-        )
-        for source, where, part, last_bytes in wanted
-        if where is not None
-    )
-
-
-def parts_of(settings: Settings) -> tuple[str, ...]:
-    """Names of the server's log files when there are several: each has its own half line and its own clock."""
-    paths = settings.server.log_paths
-    return paths if len(paths) > 1 else ()
-
-
-def gap_line(source: Source, reset: Reset, at: datetime) -> LogLine:
-    """Say in the log itself, in its place, that what follows is not the continuation of what stands before."""
-    if reset.kind == "restarted":
-        return LogLine(source, "-- the log's command was started anew: lines may be missing or doubled --", at, "gap")
-    if reset.lost_bytes == 0:
-        return LogLine(source, f"-- the file was {reset.kind}: nothing is lost --", at, "gap")
-    size = "an unknown number of" if reset.lost_bytes is None else f"{reset.lost_bytes:,}"
-    return LogLine(source, f"-- {size} bytes are gone: the file was {reset.kind} --", at, "gap")

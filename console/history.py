@@ -10,7 +10,7 @@ with it is told in a sentence (``trouble``, ``notices``), and the console goes o
     if restored is not None and not tracker.thaw(restored.state):
         history.forget()                  # from a changed program: the logs are read anew
         restored = None
-    cursors = dict(restored.cursors) if restored else {}      # for ``follow(..., cursor=cursors.get(place))``
+    cursors = dict(restored.cursors) if restored else {}      # where ``follow`` or ``follow_command`` goes on
 
     # In the event loop, without an await between feeding a chunk and moving its cursor:
     lines += tracker.feed(source, chunk.data, now)
@@ -44,16 +44,17 @@ from console.history_rows import (
     time_of,
 )
 from console.history_samples import Sampler, ServerSample
+from remote.log_cursor import CommandCursor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
 
+    from console.history_rows import AnyCursor
     from console.history_samples import Sample
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
-    from remote.frames import Cursor
 
 __all__ = ["History", "Place", "Restored", "history_path", "run_key"]
 
@@ -127,7 +128,7 @@ class History:
         if self._base is not None:
             self._samples.extend(self._sampler.take(snapshot))
 
-    def save(self, cursors: Mapping[Place, Cursor], state: bytes, lines: Sequence[LogLine], at: datetime) -> bool:
+    def save(self, cursors: Mapping[Place, AnyCursor], state: bytes, lines: Sequence[LogLine], at: datetime) -> bool:
         """Keep how far each log was read, with what was derived from exactly these bytes.
 
         Args:
@@ -152,7 +153,8 @@ class History:
 
         kept = self._write(write)
         took = time.perf_counter() - began
-        self.pause_s = max(SAVE_S, len(packed) / BYTES_PER_S, took / CPU_SHARE)
+        size = len(packed) + sum(len(at.seen) for at in cursors.values() if isinstance(at, CommandCursor))
+        self.pause_s = max(SAVE_S, size / BYTES_PER_S, took / CPU_SHARE)
         return kept
 
     def server_samples(self) -> tuple[ServerSample, ...]:

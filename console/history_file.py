@@ -15,13 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-VERSION = 1
-"""Of the tables below, in the file's ``user_version``; a file of another version is moved aside."""
+VERSION = 2
+"""Of the tables below, in the file's ``user_version``; a file of another version is moved aside, but for those that
+``UPGRADES`` knows."""
 
 BUSY_S = 5.0
 """Seconds to wait for somebody who looks into the file with a tool of their own."""
 
-SCHEMA = """
+_COMMANDS = """
+CREATE TABLE commands (source TEXT NOT NULL, command TEXT NOT NULL, cursor TEXT NOT NULL,
+                       PRIMARY KEY (source, command)) WITHOUT ROWID;
+"""
+UPGRADES = {1: _COMMANDS}
+"""What makes a file of the present version out of one of a former version."""
+
+SCHEMA = f"""
+{_COMMANDS}
 CREATE TABLE cursors (source TEXT NOT NULL, path TEXT NOT NULL, inode INTEGER NOT NULL, offset INTEGER NOT NULL,
                       mark TEXT NOT NULL, PRIMARY KEY (source, path)) WITHOUT ROWID;
 CREATE TABLE state   (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at REAL NOT NULL, packed BLOB NOT NULL);
@@ -63,23 +72,47 @@ def lock(path: Path) -> int:
     Raises:
         Unusable: Another console keeps it, or the folder can't be used.
     """
+    name = path.with_suffix(".lock")
     try:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         path.parent.chmod(0o700)
-        held = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        held = _locked(name)
+        while not _is_there(held, name):
+            # Whoever removed an old history has removed its lock too, between our two steps.
+            os.close(held)
+            held = _locked(name)
     except OSError as error:
         raise Unusable(f"No history is kept: {path.parent} can't be used ({error.strerror or error}).") from error
+    with suppress(OSError):  # a full disk: the lock holds all the same, only its owner's name is missing
+        os.ftruncate(held, 0)
+        os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
+    return held
+
+
+def _locked(name: Path) -> int:
+    """Open a lock file and lock it.
+
+    Raises:
+        OSError: It can't be opened.
+        Unusable: Another process has locked it.
+    """
+    held = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError as error:
         who = os.pread(held, 20, 0).decode("ascii", "replace").strip()
         os.close(held)
-        name = f"process {who}" if who.isdigit() else "another process"
-        raise Unusable(f"This console keeps no history: another one ({name}) keeps it for the same run.") from error
-    with suppress(OSError):  # a full disk: the lock holds all the same, only its owner's name is missing
-        os.ftruncate(held, 0)
-        os.pwrite(held, f"{os.getpid()}\n".encode(), 0)
+        owner = f"process {who}" if who.isdigit() else "another process"
+        raise Unusable(f"This console keeps no history: another one ({owner}) keeps it for the same run.") from error
     return held
+
+
+def _is_there(held: int, name: Path) -> bool:
+    """Whether an open file is still the one of this name."""
+    try:
+        return os.path.samestat(os.fstat(held), name.stat())
+    except FileNotFoundError:
+        return False
 
 
 def connect(path: Path) -> tuple[sqlite3.Connection, str]:
@@ -153,6 +186,13 @@ def _prepare(connection: sqlite3.Connection) -> None:
     version = int(connection.execute("PRAGMA user_version").fetchone()[0])
     empty = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()[0] == 0
     if version == 0 and empty:
-        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} PRAGMA user_version = {VERSION}; COMMIT;")
+        _become_present(connection, SCHEMA)
+    elif version in UPGRADES:
+        _become_present(connection, UPGRADES[version])
     elif version != VERSION:
         raise _OtherVersion(f"its tables have version {version}, this program's {VERSION}")
+
+
+def _become_present(connection: sqlite3.Connection, step: str) -> None:
+    """Make tables, whole or not at all."""
+    connection.executescript(f"BEGIN IMMEDIATE; {step} PRAGMA user_version = {VERSION}; COMMIT;")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from console.history_samples import EtaSample, ServerSample, VerdictSample
 from console.job.events import LogLine, Source
 from remote.frames import Cursor
+from remote.log_cursor import CommandCursor
 
 if TYPE_CHECKING:
     import sqlite3
@@ -28,12 +29,16 @@ KEPT_SAMPLES_S = 31 * 86_400.0
 """Seconds that the server's figures are kept."""
 
 
+AnyCursor = Cursor | CommandCursor
+"""How far a log was read that is a file, or a command's output."""
+
+
 class Place(NamedTuple):
     """One followed log.
 
     Attributes:
         source: Whose.
-        path: On the host.
+        path: On the host; or the command that prints it, in its own words.
     """
 
     source: Source
@@ -51,7 +56,7 @@ class Restored:
         saved_at: When.
     """
 
-    cursors: Mapping[Place, Cursor]
+    cursors: Mapping[Place, AnyCursor]
     state: bytes
     lines: tuple[LogLine, ...]
     saved_at: datetime
@@ -66,10 +71,12 @@ def restored(base: sqlite3.Connection) -> Restored | None:
     row = base.execute("SELECT saved_at, packed FROM state").fetchone()
     if row is None:
         return None
-    cursors = {
+    cursors: dict[Place, AnyCursor] = {
         Place(Source(source), path): Cursor(inode, offset, mark)
         for source, path, inode, offset, mark in base.execute("SELECT * FROM cursors")
     }
+    for source, command, cursor in base.execute("SELECT * FROM commands"):
+        cursors[Place(Source(source), command)] = CommandCursor.from_text(cursor)
     lines = tuple(
         LogLine(Source(source), text, time_of(at), level)
         for source, text, at, level in base.execute("SELECT source, text, at, level FROM lines ORDER BY id")
@@ -79,7 +86,7 @@ def restored(base: sqlite3.Connection) -> Restored | None:
 
 def forget(base: sqlite3.Connection) -> None:
     """Drop all that goes with the cursors."""
-    for table in ("cursors", "state", "lines"):
+    for table in ("cursors", "commands", "state", "lines"):
         base.execute(f"DELETE FROM {table}")  # noqa: S608  (names of our own)
 
 
@@ -88,10 +95,16 @@ def put_state(base: sqlite3.Connection, packed: bytes, at: datetime) -> None:
     base.execute("INSERT OR REPLACE INTO state VALUES (1, ?, ?)", (at.timestamp(), packed))
 
 
-def put_cursors(base: sqlite3.Connection, cursors: Mapping[Place, Cursor]) -> None:
+def put_cursors(base: sqlite3.Connection, cursors: Mapping[Place, AnyCursor]) -> None:
     """Keep how far the logs were read."""
-    rows = [(place.source.value, place.path, at.inode, at.offset, at.mark) for place, at in cursors.items()]
-    base.executemany("INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)", rows)
+    for place, at in cursors.items():
+        whose = (place.source.value, place.path)
+        if isinstance(at, CommandCursor):
+            base.execute("INSERT OR REPLACE INTO commands VALUES (?, ?, ?)", (*whose, at.text))
+        else:
+            base.execute(
+                "INSERT OR REPLACE INTO cursors VALUES (?, ?, ?, ?, ?)", (*whose, at.inode, at.offset, at.mark)
+            )
 
 
 def put_lines(base: sqlite3.Connection, lines: Sequence[LogLine]) -> None:

@@ -11,6 +11,7 @@ from console import facts
 if TYPE_CHECKING:
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
+    from console.replay_transport import Transport
 
 
 class SnapshotTaken(Message):
@@ -33,6 +34,28 @@ class LinesArrived(Message):
         super().__init__()
         self.lines = lines
         """The batch, of any sources."""
+
+
+class LinesReplaced(Message):
+    """The log lines of another moment of a replay; those before them are to go."""
+
+    def __init__(self, lines: tuple[LogLine, ...]) -> None:
+        super().__init__()
+        self.lines = lines
+        """The newest ones there, of any sources."""
+
+
+class ReplayMoved(Message):
+    """A replay stands somewhere else, or at another pace; a newer one replaces it."""
+
+    def __init__(self, transport: Transport) -> None:
+        super().__init__()
+        self.transport = transport
+        """Where it stands now."""
+
+    def can_replace(self, message: Message) -> bool:
+        """Take the place of an older one that still waits."""
+        return isinstance(message, ReplayMoved)
 
 
 class NoticeGiven(Message):
@@ -62,5 +85,9 @@ def as_message(fact: facts.Fact) -> Message:
             return SnapshotTaken(snapshot)
         case facts.LinesArrived(lines):
             return LinesArrived(lines)
+        case facts.LinesReplaced(lines):
+            return LinesReplaced(lines)
+        case facts.Replayed(transport):
+            return ReplayMoved(transport)
         case facts.Noticed(text, severity):
             return NoticeGiven(text, severity)

@@ -15,15 +15,19 @@ from console.job.events import LinkFact
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+    from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping, Sequence
     from datetime import datetime
     from pathlib import Path
+    from typing import Any
 
-    from console.control import ActionPlan, Controller, Step, Verb
+    from console.control import ActionPlan, Controller, LeftOver, Step, Verb
     from console.feed import Fact
     from console.job.events import HealthProbe
     from console.job.plan import Plan
+    from console.journal import Journal
+    from console.pings import Pinger
     from console.session import Session
+    from remote.control_checks import GpuMemory
 
 
 class Opening:
@@ -99,10 +103,33 @@ class Opening:
         """Look at the host and say what would be done."""
         return await self._control().plan(verb, script)
 
-    async def carry_out(self, plan: ActionPlan) -> AsyncIterator[Step]:
+    async def plan_back(self) -> ActionPlan:
+        """Say how the former script and command would be put back."""
+        return await self._control().plan_back()
+
+    async def left_over(self) -> LeftOver | None:
+        """Look whether an act was broken off."""
+        return await self._control().left_over()
+
+    async def gpu_memory(self, pids: Sequence[int]) -> GpuMemory | None:
+        """Ask who holds GPU memory."""
+        return await self._control().gpu_memory(pids)
+
+    async def carry_out(self, plan: ActionPlan, before: Mapping[str, Any] | None = None) -> AsyncIterator[Step]:
         """Do it."""
-        async for step in self._control().carry_out(plan):
+        async for step in self._control().carry_out(plan, before):
             yield step
+
+    def pinger(self) -> Pinger | None:
+        """What asks for all signs of life, once there is a session."""
+        from console.pings import Pinger, history_of  # noqa: PLC0415 - nobody may ever ask
+
+        session = self._session
+        return None if session is None else Pinger(session, history_of(session), self._clock, session.feed.ping)
+
+    def journal(self) -> Journal | None:
+        """The run's journal, once there is a session."""
+        return None if self._session is None else self._session.journal
 
     def _there(self) -> Session:
         if self._session is None:

@@ -2,7 +2,8 @@
 
 Like ``remote.tail.follow``, for logs that are no file. stdout and stderr are one log: Docker gives a container's stderr
 on stderr, and that is where inference servers log. The known tools of ``remote.log_commands`` are resumed exactly where
-they stopped, over cut links and restarts; any other command starts anew after a cut, and a ``Reset`` says so.
+they stopped, over cut links and restarts; where the tool no longer has what was read last, a ``Missed`` says so. Any
+other command starts anew after a cut, and a ``Reset`` says so.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
 
     from remote.host import Host
 
-__all__ = ["CommandChunk", "CommandCursor", "CommandEvent", "follow_command"]
+__all__ = ["ENDED_WELL", "CommandChunk", "CommandCursor", "CommandEvent", "Missed", "follow_command"]
 
 BEAT_S = 5.0
 """Seconds of silence between two beats. The link's own keepalive is what notices a dead host."""
@@ -33,6 +34,8 @@ FIRST_BEAT_S = 1.0
 """Seconds of silence after which the past is taken to be read: a command doesn't say so."""
 BUSY_S = 3.0
 """Seconds after which a command that never pauses is taken to be at the present: its past comes as fast as it can."""
+ENDED_WELL = "ended by itself."
+"""In the words of a ``Waiting``: the command ended without a fault."""
 _PROGRAM = 'exec "$@" 2>&1'
 _MAX_WORDS = 300
 
@@ -50,7 +53,15 @@ class CommandChunk:
     cursor: CommandCursor
 
 
-CommandEvent = CommandChunk | Reset | Waiting | Beat
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """The log was to be read on, but no longer has the lines that were read last (vacuumed, rotated, made anew).
+
+    How many came after these and are gone as well can't be known.
+    """
+
+
+CommandEvent = CommandChunk | Reset | Missed | Waiting | Beat
 
 
 async def follow_command(
@@ -83,7 +94,7 @@ async def follow_command(
     if resume is not None and reader.cursor.kind == "plain":
         yield Reset("restarted", None)
     words = ["sh", "-c", _PROGRAM, "longwait", *command.argv(resume, last_bytes)]
-    size, status = 0, 0
+    size, status, told = 0, 0, False
     async with host.stream(words) as chunks:
         output = _paced(chunks, quiet_s)
         try:
@@ -93,6 +104,9 @@ async def follow_command(
                         yield Beat(size, at_end=True)
                     elif data := reader.feed(piece):
                         size += len(data)
+                        if reader.missed and not told:
+                            told = True
+                            yield Missed()
                         yield CommandChunk(data, reader.cursor)
         except CommandFailed as error:
             status = error.status
@@ -132,13 +146,16 @@ def _end_of(argv: Sequence[str], status: int, said: bytes) -> str:
     if status == NOT_FOUND:
         end = "was not found; is it installed and on the PATH of a login without a terminal?"
     else:
-        end = "ended by itself." if status == 0 else f"ended with status {status}."
+        end = ENDED_WELL if status == 0 else f"ended with status {status}."
     last = said.splitlines()[-1][:_MAX_WORDS].decode("utf-8", "replace") if said else ""
     return f"{call_of(argv)} {end}" + (f" It said: {last}" if last else "")
 
 
 class _Reader(Protocol):
     """Turns a command's output into the log's new bytes."""
+
+    missed: bool
+    """What was read last did not come again, though it was to."""
 
     @property
     def cursor(self) -> CommandCursor:
@@ -159,6 +176,7 @@ class _PlainReader:
     """The output as it comes."""
 
     cursor = CommandCursor("plain")
+    missed = False
 
     def __init__(self) -> None:
         self._tail = b""

@@ -21,6 +21,9 @@ class JournalReader:
     def __init__(self, resume: CommandCursor | None = None) -> None:
         self._place = resume.place if resume is not None and resume.kind == "journal" else ""
         self._repeats = self._place
+        self._begun = not self._repeats
+        self.missed = False
+        """The entry where the output before ended is there no more: entries after it may be gone with it."""
         self._rest = bytearray()
         self._too_long = False
         self._said = b""
@@ -60,7 +63,9 @@ class JournalReader:
             return b""
         self._place = place
         if place == self._repeats:
+            self._begun = True
             return b""
+        self.missed, self._begun = self.missed or not self._begun, True
         # A line that is too long for journald goes on in the next entry.
         return _bytes_of(entry.get("MESSAGE")) + (b"" if entry.get("_LINE_BREAK") == "line-max" else b"\n")
 

@@ -63,6 +63,9 @@ class StampedReader:
         self._oldest, self._latest = was.oldest, was.latest
         self._seen = deque(was.seen[at : at + RECORD_BYTES] for at in range(0, len(was.seen), RECORD_BYTES))
         self._repeats = Counter(self._seen)
+        self._begun = not self._seen
+        self.missed = False
+        """None of the lines that were delivered last came again: lines after them may be gone with them."""
         # The tool begins at a whole second, so these are lines that came before those that are remembered.
         self._before = range(was.oldest // NANOSECONDS * NANOSECONDS, was.oldest)
 
@@ -102,6 +105,9 @@ class StampedReader:
             return self._unstamped(piece)
         if not self._is_new(piece):
             return b""
+        # Of several containers in one output, another one's lines may come before those that were delivered.
+        self.missed = self.missed or not (self._begun or (match and match[1]))
+        self._begun = True
         text = piece if match is None or self._keep_stamps else _bare(piece, match)
         text = b"".join([*self._release(), text])
         self._given = True
@@ -110,10 +116,12 @@ class StampedReader:
     def _is_new(self, piece: bytes) -> bool:
         """Whether it was not delivered yet; then it is remembered."""
         if self._stamp in self._before:
+            self._begun = True
             return False
         record = self._stamp.to_bytes(8, "big") + blake2b(piece, digest_size=8).digest()
         if self._repeats and self._repeats[record] > 0:
             self._repeats[record] -= 1
+            self._begun = True
             return False
         self._remember(record)
         return True

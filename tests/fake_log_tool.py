@@ -101,16 +101,33 @@ def message(text: bytes) -> str | list[int]:
     return words if all(char.isprintable() or char in "\t\n" for char in words) else list(text)
 
 
-def journal(chosen: argparse.Namespace, found: Iterator[dict[str, Any]]) -> int:
+def place_of(nth: int, entry: dict[str, Any], part: int) -> str:
+    return f"s=abc;i={nth:x};t={entry['at']:x};p={part}"
+
+
+def parts_of(entry: dict[str, Any]) -> range:
+    return range(0, max(1, len(entry["text"])), LINE_MAX)
+
+
+def is_there(cursor: str, store: Path) -> bool:
+    kept = (entry for entry in entries(store, follow=False) if "end" not in entry)
+    return any(
+        place_of(nth, entry, part) == cursor for nth, entry in enumerate(kept) for part, _ in enumerate(parts_of(entry))
+    )
+
+
+def journal(chosen: argparse.Namespace, found: Iterator[dict[str, Any]], store: Path) -> int:
     begun = chosen.cursor is None
+    # An entry that was vacuumed is known by its time alone: the first one after it.
+    after = None if begun or is_there(chosen.cursor, store) else int(chosen.cursor.split(";t=")[1].split(";")[0], 16)
     for nth, entry in enumerate(found):
         if "end" in entry:
             write(2, b"Failed to follow the journal\n")
             return int(entry["end"])
         text = entry["text"].encode("latin-1")
-        for part, at in enumerate(range(0, max(1, len(text)), LINE_MAX)):
-            place = f"s=abc;i={nth:x};t={entry['at']:x};p={part}"
-            begun = begun or place == chosen.cursor
+        for part, at in enumerate(parts_of(entry)):
+            place = place_of(nth, entry, part)
+            begun = begun or place == chosen.cursor or (after is not None and entry["at"] > after)
             fields = {"MESSAGE": message(text[at : at + LINE_MAX]), "__CURSOR": place, "_BOOT_ID": "b"}
             if at + LINE_MAX < len(text):
                 fields["_LINE_BREAK"] = "line-max"
@@ -123,7 +140,7 @@ def main() -> int:
     kind, store, *words = sys.argv[1:]
     chosen = options(kind, words)
     found = entries(Path(store), follow=chosen.follow)
-    return journal(chosen, found) if kind == "journalctl" else container(kind, chosen, found)
+    return journal(chosen, found, Path(store)) if kind == "journalctl" else container(kind, chosen, found)
 
 
 if __name__ == "__main__":

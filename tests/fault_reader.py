@@ -20,11 +20,11 @@ from console.job.events import LogLine, Source
 from remote.errors import LinkLost, RemoteError
 from remote.link import Link
 from remote.ssh import SshHost
-from remote.tail import Chunk, Reset, follow
+from remote.tail import Chunk, Cursor, Reset, follow
 from tests.fault_writer import numbered_line
 
 if TYPE_CHECKING:
-    from remote.tail import Cursor, TailEvent
+    from remote.tail import TailEvent
 
 POLL_S = 0.05
 SAVE_S = 0.05
@@ -83,7 +83,8 @@ class Reader:
         self.history = History.open(history)
         left = self.history.load()
         self.ledger = Ledger.unpacked(left.state) if left else Ledger()
-        self.cursor: Cursor | None = left.cursors.get(self.place) if left else None
+        cursor = left.cursors.get(self.place) if left else None
+        self.cursor = cursor if isinstance(cursor, Cursor) else None
         self.host = SshHost("gpu01", config_files=[config], keepalive_s=0.4, keepalive_count=2, connect_timeout_s=3)
         self.link = Link(self.host, lambda _: None, sleep=lambda s: asyncio.sleep(s * HURRY), rng=random.Random(1))
         self.lines: list[LogLine] = []

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from remote.command_tail import CommandChunk, CommandCursor, CommandEvent, follow_command
+from remote.command_tail import CommandChunk, CommandCursor, CommandEvent, Missed, follow_command
 from remote.frames import Beat, Reset, Waiting
 
 if TYPE_CHECKING:
@@ -37,6 +37,10 @@ class LogTool:
         """One line of the log."""
         self._append({"at": at, "stream": stream, "text": text.decode("latin-1")})
 
+    def begin_anew(self) -> None:
+        """Drop what was written: vacuumed, rotated away, or another container of the same name."""
+        self.store.write_text("")
+
     def end(self, status: int) -> None:
         """End the tool."""
         self._append({"end": status})
@@ -59,6 +63,9 @@ class Heard:
 
     def resets(self) -> list[str]:
         return [event.kind for event in self.events if isinstance(event, Reset)]
+
+    def missed(self) -> int:
+        return sum(isinstance(event, Missed) for event in self.events)
 
     def waits(self) -> list[tuple[str, str]]:
         return [(event.kind, event.reason) for event in self.events if isinstance(event, Waiting)]

@@ -11,7 +11,7 @@ import pytest
 
 from console.config import DatasetSettings, JobSettings, ServerSettings, Settings
 from console.feed import Feed, LinesArrived, SnapshotTaken
-from console.feed_sources import gap_line
+from console.feed_gaps import gap_line
 from console.job.events import ProcessFact, Source
 from remote.errors import CannotConnect, HostKeyRejected, HttpUnavailable
 from remote.frames import Reset

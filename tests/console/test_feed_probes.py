@@ -1,15 +1,19 @@
-"""Reading the host's clock."""
+"""What is asked of the host now and then: its clock, the server's metrics page, the API key."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from console.config import ServerSettings
-from console.feed_probes import MARK, ClockUnread, KeyUnusable, api_key, read_clock
+from console.feed_probes import MARK, ClockUnread, KeyUnusable, ServerProbe, api_key, read_clock
+from console.job.events import MetricsMissing
+from remote.errors import HttpUnavailable
+from tests.fakes import FakeHost
 
 MIDDLE = datetime(2026, 2, 24, 3, 19, 40, tzinfo=UTC)
 EPOCH = int(MIDDLE.timestamp())
@@ -64,3 +68,55 @@ def test_the_line_end_of_a_key_read_from_a_file_is_no_part_of_it(monkeypatch: py
     monkeypatch.setenv("LW_KEY", "sekret123\r\n")
     assert api_key(ServerSettings(api_key_env="LW_KEY")) == "sekret123"
     assert api_key(ServerSettings()) is None
+
+
+def probe_of(host: FakeHost) -> ServerProbe:
+    return ServerProbe(host, ServerSettings(url="http://127.0.0.1:9"))
+
+
+def expect(host: FakeHost, path: str, **answer: Any) -> None:
+    host.expect_fetch(f"http://127.0.0.1:9{path}", **answer)
+
+
+async def test_the_second_place_of_a_metrics_page_is_tried_once_and_remembered() -> None:
+    host = FakeHost()
+    expect(host, "/metrics", status=404)
+    expect(host, "/prometheus/metrics", body=b"trtllm_a 1\n", times=3)
+    probe = probe_of(host)
+    assert [await probe.metrics() for _ in range(3)] == ["trtllm_a 1\n"] * 3
+    host.assert_done()
+
+
+async def test_another_server_at_the_same_address_is_found_again() -> None:
+    host = FakeHost()
+    expect(host, "/metrics", status=404)
+    expect(host, "/prometheus/metrics", body=b"a 1\n")
+    expect(host, "/prometheus/metrics", status=404)
+    expect(host, "/metrics", body=b"b 2\n", times=2)
+    probe = probe_of(host)
+    assert [await probe.metrics() for _ in range(3)] == ["a 1\n", "b 2\n", "b 2\n"]
+    host.assert_done()
+
+
+async def test_a_page_that_is_at_neither_place_is_told() -> None:
+    host = FakeHost()
+    expect(host, "/metrics", status=404)
+    expect(host, "/prometheus/metrics", status=404)
+    missing = await probe_of(host).metrics()
+    assert isinstance(missing, MetricsMissing)
+    assert missing.answered
+    assert missing.reason.startswith("/metrics and /prometheus/metrics answered 404")
+    host.assert_done()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "answered"),
+    [({"status": 401}, "/metrics answered 401", True), ({"error": HttpUnavailable("Refused.")}, "Refused.", False)],
+)
+async def test_only_a_page_that_is_not_there_is_looked_for_elsewhere(
+    answer: dict[str, Any], reason: str, answered: bool
+) -> None:
+    host = FakeHost()
+    expect(host, "/metrics", **answer)
+    assert await probe_of(host).metrics() == MetricsMissing(reason, answered=answered)
+    host.assert_done()

@@ -250,7 +250,7 @@ def test_a_restarted_console_goes_on_in_the_middle_of_a_line(path: Path) -> None
         left = history.load()
     assert left is not None
     assert second.thaw(left.state)
-    assert left.cursors[JOB].offset == len(log)
+    assert left.cursors[JOB] == Cursor(7, len(log))
     (whole,) = second.feed(Source.JOB, b"o\n", NOW)
     assert whole.text.endswith("- two")
     assert [kept.text for kept in left.lines] == ["2026-11-30 09:00:00,100 - INFO - one"]

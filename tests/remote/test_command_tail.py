@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from remote.command_tail import follow_command
+from remote.command_tail import Missed, follow_command
 from remote.errors import LinkLost
 from remote.local import LocalHost
+from remote.log_stamps import StampedReader
 from tests.fakes import FakeHost
 from tests.log_tools import BEGIN, KINDS, Heard, LogTool
 from tests.waits import until
@@ -38,7 +39,31 @@ async def test_lines_come_once_over_many_starts(kind: str, tmp_path: Path) -> No
         await heard.read(chance.randrange(len(heard.data) + 1, len(wanted) + 1))
     await heard.read(len(wanted))
     assert heard.data == wanted
-    assert heard.resets() == []
+    assert (heard.resets(), heard.missed()) == ([], 0)
+
+
+@of_each_kind
+async def test_a_log_that_lost_what_was_read_last_is_told_once(kind: str, tmp_path: Path) -> None:
+    tool = LogTool(tmp_path, kind)
+    tool.write(b"one")
+    heard = Heard(LocalHost(), tool.argv)
+    await heard.read(4)
+    tool.begin_anew()
+    tool.write(b"two", BEGIN + 5_000_000_000)
+    await heard.read(8)
+    assert (heard.data, heard.missed()) == (b"one\ntwo\n", 1)
+    assert isinstance(heard.events[-2], Missed)
+    tool.write(b"three", BEGIN + 6_000_000_000)
+    await heard.read(14)
+    assert (heard.data, heard.missed()) == (b"one\ntwo\nthree\n", 1)
+
+
+def test_another_containers_lines_may_come_first() -> None:
+    reader = StampedReader()
+    reader.feed(b"a | 2026-01-01T00:00:05.1Z one\n")
+    again = StampedReader(reader.cursor)
+    assert again.feed(b"b | 2026-01-01T00:00:09.1Z two\na | 2026-01-01T00:00:05.1Z one\n") == b"b | two\n"
+    assert not again.missed
 
 
 @of_each_kind
