@@ -62,7 +62,7 @@ def to_events(data: bytes) -> int:
     splitter, log, told = LineSplitter(), ServerLog(UTC), 0
     for chunk in chunks(data):
         reading = Reading(SEEN_AT)
-        reading.lines(others(splitter.feed(chunk)), log.parse, SEEN_AT)
+        reading.lines(others(splitter.read(chunk)), log.parse, SEEN_AT)
         told += len(reading.told)
     return told
 

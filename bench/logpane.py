@@ -1,17 +1,17 @@
 """Keys while lines pour in: 10,000 lines a second into a log pane, and how long each key takes.
 
-    python -m bench.logpane [--seconds N] [--rate LINES] [--rounds N]
+    python -m bench.logpane [--seconds N] [--rate LINES] [--batch LINES] [--rounds N]
 
-The real app without a terminal: batches of 1,000 lines are given to it on time, and keys are sent to it between them. A
-key's time is from its sending until its action was done and the screen was drawn anew. Beside the time by the clock
-stands the CPU time that the program took meanwhile: on a machine that others use, that is what it would take alone.
+The real app without a terminal: lines are given to it as the feed does, all of half a second at once, and keys are sent
+to it between them. A key's time is from its sending until its action was done and the screen was drawn anew. Beside the
+time by the clock stands the CPU time that the program took meanwhile: on a machine that others use, that is what it
+would take alone.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
-import gc
 import statistics
 import time
 from datetime import UTC, datetime, timedelta
@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 from textual import events
 
+from console import collector
 from console.app import LongwaitApp
 from console.facts import LinesArrived
 from console.job.events import HealthProbe, LogLine, Source
@@ -30,8 +31,8 @@ if TYPE_CHECKING:
 
     from console.facts import Fact
 
-BATCH = 1_000
-"""Lines given at once."""
+MADE = 50_000
+"""Lines made beforehand; they are given again and again."""
 
 BEGAN = datetime(2026, 2, 24, 3, 19, 40, tzinfo=UTC)
 KEYS = ("l", "k", "k", "pageup", "j", "f", "t", "t", "t", "d", "e", "E", "n", "N", "w", "w", "end", "home", "f")
@@ -54,20 +55,22 @@ def line(number: int) -> LogLine:
 class Pour:
     """A feed of lines, at a rate."""
 
-    def __init__(self, rate: int) -> None:
+    def __init__(self, rate: int, batch: int) -> None:
         self.given = 0
         self.begin = asyncio.Event()
-        self._pause_s = BATCH / rate
+        self._batch = batch
+        self._pause_s = batch / rate
 
     async def facts(self) -> AsyncIterator[Fact]:
         """Give a batch each time one is due; made before, since a real feed reads them while it waits for the host."""
-        batches = [tuple(line(number) for number in range(start, start + BATCH)) for start in range(0, 50_000, BATCH)]
-        gc.freeze()  # the lines made beforehand are the bench's, not the console's: its collector need not walk them
+        starts = range(0, MADE, self._batch)
+        batches = [tuple(line(number) for number in range(start, start + self._batch)) for start in starts]
+        collector.calm()  # as the console does in a terminal; the lines made beforehand are then left out as well
         await self.begin.wait()
         due = time.perf_counter()
         while True:
-            yield LinesArrived(batches[self.given // BATCH % len(batches)])
-            self.given += BATCH
+            yield LinesArrived(batches[self.given // self._batch % len(batches)])
+            self.given += self._batch
             due += self._pause_s
             await asyncio.sleep(max(0.0, due - time.perf_counter()))
 
@@ -109,9 +112,9 @@ class TimedApp(LongwaitApp):
         return (time.perf_counter() - began) * 1000, (time.process_time() - worked) * 1000
 
 
-async def measured(seconds: float, rate: int) -> tuple[list[tuple[str, float, float]], int]:
+async def measured(seconds: float, rate: int, batch: int) -> tuple[list[tuple[str, float, float]], int]:
     """Press keys for so long; gives each with its milliseconds, and the lines given."""
-    feed = Pour(rate)
+    feed = Pour(rate, batch)
     app = TimedApp(feed)
     times: list[tuple[str, float, float]] = []
     async with app.run_test(size=(120, 36)) as pilot:
@@ -130,10 +133,11 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--seconds", type=float, default=60.0)
     options.add_argument("--rate", type=int, default=10_000, metavar="LINES")
+    options.add_argument("--batch", type=int, default=5_000, metavar="LINES")
     options.add_argument("--rounds", type=int, default=1)
     chosen = options.parse_args()
     for _ in range(chosen.rounds):
-        pressed, given = asyncio.run(measured(chosen.seconds, chosen.rate))
+        pressed, given = asyncio.run(measured(chosen.seconds, chosen.rate, chosen.batch))
         print(f"{given:,} lines in {chosen.seconds:g} s, {len(pressed)} keys")
         show("by the clock", [(key, took) for key, took, _ in pressed])
         show("CPU", [(key, worked) for key, _, worked in pressed])

@@ -66,18 +66,18 @@ class Confirm(ModalScreen[bool]):
         & .confirm--body { height: auto; max-height: 50vh; scrollbar-size-vertical: 1; }
         & .confirm--lines { width: 1fr; height: auto; }
         & .confirm--refusal { width: 1fr; height: auto; color: $text-warning; margin-top: 1; }
-        &.-diff .confirm--body { max-height: 30vh; }
-        & DiffView { max-height: 35vh; margin-top: 1; }
+        &.-diff .confirm--body { max-height: 40vh; }
+        & DiffView { max-height: 28vh; margin-top: 1; }
         & .confirm--buttons {
             height: auto;
             margin-top: 1;
             align-horizontal: right;
             & Button { margin-left: 2; }
         }
-        &.-short.-diff .confirm--body { max-height: 20vh; }
+        &.-short.-diff .confirm--body { max-height: 26vh; }
         &.-short {
             & .confirm--title, & .confirm--buttons { margin: 0; }
-            & DiffView { max-height: 30vh; margin-top: 0; }
+            & DiffView { max-height: 26vh; margin-top: 0; }
             & Button { border: none !important; height: 1; }
         }
         &.-narrow {

@@ -9,9 +9,14 @@ from textual.message import Message
 from textual.reactive import reactive
 
 from widgets.broken_view import BrokenView
+from widgets.pace import Pace
 
 if TYPE_CHECKING:
     from textual import events
+
+
+DRAWN_EVERY_S = 0.1
+"""Seconds between two drawings of lines that pour in: nobody reads faster, and keys wait for each of them."""
 
 
 class FollowView(BrokenView):
@@ -60,6 +65,7 @@ class FollowView(BrokenView):
         self._cursor = 0
         self._anchor: int | None = None
         self._own_scroll = False
+        self._growth = Pace(self, DRAWN_EVERY_S, self.draw_growth)
 
     # ------------------------------------------------------------ what others may ask
 
@@ -115,6 +121,7 @@ class FollowView(BrokenView):
     def lines_changed(self, came: int, gone: int) -> None:
         """Bring the view to where it belongs after lines came at the end and went at the start."""
         rows_gone = self._count_rows(came, gone)
+        top = round(self.scroll_y)  # fewer rows in all can move the view by themselves
         self._measure()
         self._cursor = max(0, self._cursor - gone)
         if self._anchor is not None:
@@ -124,7 +131,11 @@ class FollowView(BrokenView):
         else:
             self.held += came
             if rows_gone:
-                self._scroll_down_to(max(0, round(self.scroll_y) - rows_gone))
+                self._scroll_down_to(max(0, top - rows_gone))
+        self._growth.ask()
+
+    def draw_growth(self) -> None:
+        """Draw what came in; at once for the first lines, some times a second while they pour in."""
         self.refresh()
 
     def lines_replaced(self) -> None:

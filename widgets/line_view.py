@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
+from textual.geometry import Size
+from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
@@ -47,6 +49,10 @@ class LineView(ScrollView, can_focus=True):
     }
     """
 
+    virtual_size = Reactive(Size(0, 0))
+    """Cells of the longest line, and rows. Textual's own lays the whole screen out anew whenever it changes; here it
+    changes with each line that comes, and moves nothing but the scrollbar."""
+
     _base: Style | None = None
     """The widget's own style while rows are drawn."""
 
@@ -65,6 +71,11 @@ class LineView(ScrollView, can_focus=True):
     def row_part(self, _row: int) -> str:
         """Give the component class that is laid over a whole row, or ""."""
         return ""
+
+    def watch_virtual_size(self, size: Size) -> None:
+        """Tell the scrollbars."""
+        if self.is_attached:
+            self._scroll_update(size)
 
     @property
     def text_width(self) -> int:

@@ -182,17 +182,23 @@ class LogBuffer:
 
     def _show(self, line: LogText) -> bool:
         """Add a line to the shown ones if it passes; whether it did."""
-        text = clean(line.text) if self._filter is not None or self._wanted is not None else ""
-        if not self._passes(line, text):
+        finder, only, wanted, text = self._filter, self._only, self._wanted, line.text
+        if only is not None and line.level != "gap" and not only(line):
             return False
+        if finder is not None or wanted is not None:
+            text = clean(text)
+            if finder is not None and finder.search(text) is None:
+                return False
         self.shown.append(line)
-        if self._wanted is not None and self._wanted.search(text) is not None:
+        if wanted is not None and wanted.search(text) is not None:
             self._hits.append(self._first + len(self.shown) - 1)
-        extra = (widest(line.stamp) + 1 if line.stamp else 0) + len(SIGNS[line.level])
-        self.width = max(self.width, widest(line.text) + extra)
+        raw, stamp = line.text, line.stamp
+        if len(raw) + len(stamp) + SIGN_CELLS < self.width and raw.isascii() and stamp.isascii() and "\t" not in raw:
+            return True  # nearly always; it is known without measuring that there is room for it
+        self._widen(line)
         return True
 
-    def _passes(self, line: LogText, text: str) -> bool:
-        if self._only is not None and line.level != "gap" and not self._only(line):
-            return False
-        return self._filter is None or self._filter.search(text) is not None
+    def _widen(self, line: LogText) -> None:
+        """See to it that the width is enough for a line."""
+        extra = (widest(line.stamp) + 1 if line.stamp else 0) + len(SIGNS[line.level])
+        self.width = max(self.width, widest(line.text) + extra)

@@ -21,9 +21,17 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LINES", "SIGNS", "Level", "LogText", "LogView"]
 
 
+_EDGES = 4
+"""Cells of the border's upper edge that its title leaves free."""
+
+
 def _indent(head: int, width: int) -> int:
     """Give how far the later rows of a line stand to the right: below its text, when enough width is left."""
     return head if head * 3 <= width else 0
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return " · ".join(part for part in parts if part)
 
 
 class LogView(FollowView):
@@ -67,8 +75,8 @@ class LogView(FollowView):
     title: reactive[str] = reactive("")
     """What log this is; shown in the border with the state."""
 
-    note: reactive[str] = reactive("")
-    """What else is said in the border, after all the rest."""
+    notes: reactive[tuple[str, ...]] = reactive[tuple[str, ...]](())
+    """What else is said in the border, after all the rest, in ever fewer words: the first that fits, if one does."""
 
     filter: reactive[Finder | None] = reactive["Finder | None"](None)
     """Only lines in which this is found are shown; None for all."""
@@ -93,17 +101,14 @@ class LogView(FollowView):
     ) -> None:
         super().__init__(name=name, id=id, classes=classes)
         self._buffer = LogBuffer(max_lines, max_characters)
+        self._shown_title = ""
         self.title = title
 
     def watch_title(self) -> None:
         """Write the border's title."""
         self._show_title()
 
-    def watch_note(self) -> None:
-        """Write the border's title."""
-        self._show_title()
-
-    def watch_held(self) -> None:
+    def watch_notes(self) -> None:
         """Write the border's title."""
         self._show_title()
 
@@ -124,6 +129,10 @@ class LogView(FollowView):
     def watch_following(self, following: bool) -> None:
         """Say whether it follows."""
         super().watch_following(following)
+        self._show_title()
+
+    def on_resize(self) -> None:
+        """Say in the border as much as it has room for."""
         self._show_title()
 
     @property
@@ -161,8 +170,13 @@ class LogView(FollowView):
         change = self._buffer.add(lines)
         if change != Change(0, 0):
             self.lines_changed(change.came, change.gone)
-        if self.filter is not None or self.only is not None or self.search is not None:
-            self._show_title()
+        elif self.filter is not None or self.only is not None:
+            self._growth.ask()  # the title counts the lines that do not pass, too
+
+    def draw_growth(self) -> None:
+        """Draw what came in, and count it in the border's title."""
+        self._show_title()
+        super().draw_growth()
 
     def clear(self) -> None:
         """Forget all lines and follow."""
@@ -279,8 +293,14 @@ class LogView(FollowView):
         """Write name, state, what is shown and what is looked for into the border."""
         lines = f"{self.held:,} line{'' if self.held == 1 else 's'} held back" if self.held else "paused"
         held = f"{lines}, End: follow"
-        parts = [clean(self.title), "following" if self.following else held, *self._choices(), clean(self.note)]
-        self.border_title = Content(" · ".join(part for part in parts if part))
+        parts = [clean(self.title), "following" if self.following else held, *self._choices()]
+        said = _joined(parts)
+        room = self.outer_size.width - _EDGES
+        titles = [_joined([said, clean(note)]) for note in self.notes]
+        title = next((title for title in titles if cell_len(title) <= room), said)
+        if title != self._shown_title:
+            self._shown_title = title
+            self.border_title = Content(title)
 
     def _choices(self) -> Iterable[str]:
         """Say which lines are shown, and how many are found."""

@@ -16,10 +16,10 @@ from widgets.plain import clean, column
 if TYPE_CHECKING:
     from textual.app import RenderResult
 
-StepState = Literal["waiting", "running", "done", "failed"]
-"""What can be said of a step."""
+StepState = Literal["waiting", "running", "done", "failed", "unknown"]
+"""What can be said of a step; ``unknown``: whether it is done can't be seen."""
 
-SIGNS: dict[StepState, str] = {"waiting": "·", "running": "▸", "done": "✓", "failed": "✗"}
+SIGNS: dict[StepState, str] = {"waiting": "·", "running": "▸", "done": "✓", "failed": "✗", "unknown": "?"}
 """The sign of each state, so that none is told by its colour alone."""
 
 NAME_MOST = 40
@@ -57,6 +57,7 @@ class Steps(Widget):
         "steps--running",
         "steps--done",
         "steps--failed",
+        "steps--unknown",
         "steps--detail",
     }
     """Parts that CSS can reach: a step by its state, and its time and detail."""
@@ -69,6 +70,7 @@ class Steps(Widget):
         & > .steps--running { color: $text-primary; text-style: bold; }
         & > .steps--done { color: $text-success; }
         & > .steps--failed { color: $text-error; text-style: bold; }
+        & > .steps--unknown { color: $text-warning; }
         & > .steps--detail { color: $foreground 80%; }
     }
     """

@@ -57,7 +57,7 @@ class LogField(Horizontal):
         self.texts: dict[Aim, str] = dict.fromkeys(AIMS, "")
         self._said = ""
         self._label = Static("filter", markup=False)
-        self._input = Input(placeholder="a regular expression, ! before it for the rest; Esc: end", compact=True)
+        self._input = Input(placeholder="regex, or !regex; Esc: end", compact=True)
         self._count = Static("", classes="count", markup=False)
 
     def compose(self) -> ComposeResult:

@@ -5,26 +5,31 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
+from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
 from console.job.events import LogLine, Source
 from console.panels import words
 from console.panels.log_field import LogField
+from console.panels.log_queue import TURN_S, LineQueue
 from console.panels.log_search import as_pattern, too_slow
 from console.panels.log_text import KINDS, LEVELS, LineReader, as_text, in_order
-from console.panels.log_words import NAMES, SHOWN, state_note, understood
+from console.panels.log_words import NAMES, SHOWN, reading_notes, state_note
 from console.panels.panel import Panel
+from widgets.follow_view import DRAWN_EVERY_S
 from widgets.log_view import LogText, LogView
+from widgets.pace import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from datetime import datetime, tzinfo
 
     from textual.app import ComposeResult
+    from textual.timer import Timer
 
     from console.job.snapshot import Snapshot
 
-__all__ = ["LEVELS", "NAMES", "SHOWN", "LogsPanel", "as_pattern", "as_text", "state_note", "understood"]
+__all__ = ["LEVELS", "NAMES", "SHOWN", "LogsPanel", "as_pattern", "as_text", "state_note"]
 
 
 class LogsPanel(Panel, can_focus=False):
@@ -50,6 +55,7 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
 - The newest 5,000 lines of each log are kept. Control characters are taken out, very long lines are cut.
 """
     TITLE: ClassVar[str] = "Logs"
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "end", "End", show=False)]
     DEFAULT_CSS = """
     LogsPanel {
         height: 1fr;
@@ -85,6 +91,9 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
         self._field = LogField()
         self._kind = 0
         self._rank = ""
+        self._queue = LineQueue()
+        self._turns: Timer | None = None
+        self._counting = Pace(self, DRAWN_EVERY_S, self._say_count)
 
     def compose(self) -> ComposeResult:
         """Lay both logs side by side, and the field below."""
@@ -92,16 +101,42 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
             yield from self._views.values()
         yield self._field
 
+    def on_mount(self) -> None:
+        """Be ready to take lines in turns; the timer stands still while none wait."""
+        self._turns = self.set_interval(TURN_S, self._take_turn, pause=True)
+
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Say in the titles how each log is seen."""
         states = {log.source: log for log in snapshot.logs}
         for source, view in self._views.items():
             state = states.get(source.value)
             view.title = words.joined(NAMES[source], state_note(state, now))
-            view.note = understood(state)
+            view.notes = reading_notes(state)
 
     def append(self, lines: Iterable[LogLine]) -> None:
-        """Give each line to its pane, in order."""
+        """Give each line to its pane, in order: the first at once, the rest of a large batch in turns."""
+        waited = len(self._queue)
+        self._queue.put(lines)
+        if not waited:
+            self._take_turn()
+
+    def replace(self, lines: Iterable[LogLine]) -> None:
+        """Show these lines and none of those before; at once, since what is half replaced would be of two moments."""
+        self._queue.clear()
+        for view in self._views.values():
+            view.clear()
+        self._give(lines)
+
+    def _take_turn(self) -> None:
+        """Give the lines of one turn to their panes, and see that the next turn comes."""
+        self._give(self._queue.take())
+        if self._turns is not None:
+            if self._queue:
+                self._turns.resume()
+            else:
+                self._turns.pause()
+
+    def _give(self, lines: Iterable[LogLine]) -> None:
         batches: dict[Source, list[LogLine]] = {source: [] for source in SHOWN}
         for line in lines:
             if line.source in batches:
@@ -109,7 +144,7 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
         for source, batch in batches.items():
             if batch:
                 self._views[source].append(self._readers[source].read(batch))
-        self._say_count()
+        self._counting.ask()
 
     @property
     def current(self) -> LogView:
@@ -201,8 +236,9 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
         self._say_count()
 
     def _show(self, shown: LogView) -> None:
+        hidden = not shown.display  # where both stand side by side no style changes, and working it out takes a while
         for view in self._views.values():
-            view.set_class(view is shown, "-shown")
+            view.set_class(view is shown, "-shown", update=hidden)
         self.call_after_refresh(shown.focus)
 
     def _say_count(self) -> None:
@@ -237,11 +273,21 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
             self._say_count()
         self.focus_pane()
 
-    def key_escape(self) -> None:
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Take Esc only when there is something to end here; else it is the screen's."""
+        if action == "end":
+            return self._field.is_open or self._is_marked
+        return super().check_action(action, parameters)
+
+    @property
+    def _is_marked(self) -> bool:
+        return self.current.has_focus and bool(self.current.marked)
+
+    def action_end(self) -> None:
         """Unmark lines, else end the filter or the search."""
-        if self.current.has_focus and self.current.marked:
+        if self._is_marked:
             self.current.unmark()
-        elif self._field.is_open:
+        else:
             self._field.end()
             self.focus_pane()
 

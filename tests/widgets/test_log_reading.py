@@ -208,7 +208,7 @@ async def test_nothing_from_outside_breaks_a_row_broken_or_not() -> None:
     view.append([LogText(NASTY * 30, "error", NASTY), LogText("漢" * 3_000), LogText("x" * 1_000_000), LogText("")])
     async with Stage(view).run_test(size=(60, 20)) as pilot:
         view.search = re.compile(r"\[b]|漢")
-        view.note = NASTY
+        view.notes = (NASTY, "short")
         view.focus()
         for wrap in (True, False):
             view.wrap = wrap

@@ -265,3 +265,23 @@ async def test_idle_it_keeps_no_timer() -> None:
         view.append(numbered(range(100)))
         await pilot.pause()
         assert not view._timers
+
+
+@pytest.mark.parametrize(
+    ("width", "title"),
+    [
+        (80, "server · following · all of it in many words"),
+        (40, "server · following · all of it"),
+        (32, "server · following · all"),
+        (20, "server · following"),
+    ],
+)
+async def test_the_title_says_as_much_as_fits(width: int, title: str) -> None:
+    view = LogView("server")
+    view.notes = ("all of it in many words", "all of it", "all")
+    async with Stage(view).run_test(size=(width, 12)) as pilot:
+        await pilot.pause()
+        assert view.border_title == title
+        await pilot.resize_terminal(80, 12)
+        await pilot.pause()
+        assert view.border_title == "server · following · all of it in many words"
