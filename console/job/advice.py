@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console.job.advice_rules import blind, intervene, wait, watch
+from console.job.advice_rules import blind, intervene, speed_rules, wait, watch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,12 +20,17 @@ RULES: tuple[Callable[[Context], Verdict | None], ...] = (
     *blind.RULES,
     wait.finished,
     *intervene.RULES,
+    *speed_rules.INTERVENE_RULES,
     *watch.RULES,
+    *speed_rules.WATCH_RULES,
+    *watch.LATE_RULES,
     *wait.RULES,
+    *speed_rules.WAIT_RULES,
+    *wait.LATE_RULES,
 )
 """Every rule, in the order in which they are asked."""
 
-NO_END = frozenset({"server_down", "server_stalled", "job_dead", "job_stalled"})
+NO_END = frozenset({"server_down", "server_stalled", "job_dead", "job_stalled", "restart_loop"})
 """Causes while which no tokens are made, so that no end can be told."""
 
 

@@ -9,8 +9,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from console.job import job_events as ev
-from console.job.dataset_run import FINAL, DatasetRun
+from console.job.dataset_run import FINAL, DatasetRun, ends_after, is_capped
+from console.job.marks import Mark, beat, marked
 from console.job.snapshot import DatasetState
+from console.job.terms import Terms
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,6 +65,7 @@ def _started(run: DatasetRun, event: ev.DatasetStarted, at: datetime) -> Dataset
         concurrency=event.concurrency if event.concurrency is not None else opened.concurrency,
         max_tokens=event.max_tokens if event.max_tokens is not None else opened.max_tokens,
         budget=event.budget if event.budget is not None else opened.budget,
+        terms=Terms(event.requests, event.concurrency, event.max_tokens, event.budget),
     )
     if before == 0 and not opened.resumed:
         return replace(started, tokens_before=0, tokens=0)
@@ -82,6 +85,8 @@ def _done_before(run: DatasetRun, requests: int) -> int:
 
 
 def _budget_left(run: DatasetRun, event: ev.BudgetLeft, _at: datetime) -> DatasetRun:
+    if run.terms is not None and run.terms.budget is None:
+        run = replace(run, terms=replace(run.terms, budget=event.existing + event.remaining))
     if run.done_run:
         return run if run.budget else replace(run, budget=event.existing + event.remaining)
     return replace(run, tokens_before=event.existing, tokens=event.existing, budget=event.existing + event.remaining)
@@ -106,11 +111,13 @@ def _progress(run: DatasetRun, event: ev.Progress, at: datetime) -> DatasetRun:
     )
     if event.done < run.done_run:
         return grown  # an old line, read again: its means are out of date
-    return replace(
+    grown = replace(
         grown,
         mean=event.mean_completion_tokens if event.mean_completion_tokens is not None else run.mean,
         requests_per_s=event.requests_per_s if event.requests_per_s is not None else run.requests_per_s,
     ).reckoned(event.tokens)
+    marks = marked(grown.marks, Mark(at, grown.done_run, grown.tokens))
+    return grown if marks is grown.marks else replace(grown, marks=marks)
 
 
 def _begins_anew(run: DatasetRun, event: ev.Progress, at: datetime) -> bool:
@@ -140,14 +147,19 @@ def _completion(run: DatasetRun, event: ev.Completion, at: datetime) -> DatasetR
     run = _running(run, at)
     completed = run.completed.add(event.prompt_id)
     tokens_run = (run.tokens_run or 0) + event.completion_tokens
+    capped = is_capped(event.finish_reason, event.completion_tokens, run.max_tokens)
     return replace(
         run,
+        capped=run.capped + capped,
+        capped_tokens=run.capped_tokens + (event.completion_tokens if capped else 0),
+        capped_bits=ends_after(run.capped_bits, capped=capped),
         completed=completed,
         done_run=max(run.done_run, len(completed)),
         tokens_run=tokens_run,
         mean=tokens_run / len(completed),
         tokens=max(run.tokens or 0, (run.tokens_before or 0) + tokens_run),
         prompt_tokens=run.prompt_tokens + event.prompt_tokens,
+        lengths=run.lengths.add(event.completion_tokens, event.finish_reason),
         first_progress_at=run.first_progress_at or at,
         updated_at=at if run.updated_at is None else max(at, run.updated_at),
     )
@@ -164,13 +176,15 @@ def _heartbeat(run: DatasetRun, event: ev.Heartbeat, at: datetime) -> DatasetRun
     if run.updated_at is not None and at < run.updated_at:
         return run
     run = _running(run, at)
+    done, tokens = max(run.done_run, event.done), max(run.tokens or 0, event.tokens)
     return replace(
         run,
-        done_run=max(run.done_run, event.done),
+        done_run=done,
         errors=max(run.errors, event.errors),
         in_flight=event.in_flight,
-        tokens=max(run.tokens or 0, event.tokens),
+        tokens=tokens,
         first_progress_at=run.first_progress_at or (at if event.done else None),
+        marks=beat(run.marks, Mark(at, done, tokens)),
     )
 
 

@@ -6,16 +6,35 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from console.job.id_set import IdSet
+from console.job.length_counts import LengthCounts
 from console.job.snapshot import DatasetState
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from console.job.marks import Marks
+    from console.job.terms import Terms
 
 FINAL = frozenset({DatasetState.SKIPPED, DatasetState.BUDGET_REACHED, DatasetState.DONE})
 """States in which nothing of a dataset is left to do."""
 
 _COARSE_STEP = 100_000
 """The job's progress line prints the dataset's tokens in units of 0.1 M."""
+
+NEWEST_ENDS = 64
+"""Completions whose ends are remembered one by one."""
+
+_ENDS_MASK = (1 << NEWEST_ENDS) - 1
+
+
+def ends_after(bits: int, *, capped: bool) -> int:
+    """``capped_bits`` after one more completion."""
+    return (bits << 1 | capped) & _ENDS_MASK
+
+
+def is_capped(finish_reason: str, tokens: int, max_tokens: int | None) -> bool:
+    """Whether a completion ended because it may not grow longer: by its own word, or by its length."""
+    return finish_reason == "length" or (max_tokens is not None and tokens >= max_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,12 +65,20 @@ class DatasetRun:
         requests_per_s: As printed.
         in_flight: As a heartbeat said; None without one.
         prompt_tokens: Sum of prompt lengths over single completions.
+        lengths: Single completions by length, those of former processes included.
         completed: Prompt ids done by the newest process, while it is at this dataset: a completion read twice counts
             once. Given up at the dataset's end, so that only one dataset's ids are ever held.
         failed: Prompt ids that failed for good, likewise.
         first_progress_at: When the newest process first told of a completion.
         updated_at: The newest word on it.
         guessed: True when its times are those at which lines were seen.
+        terms: What the newest process said as it began to send its requests; None before.
+        former_done: Prompts done in all when the newest process began, as former ones told it.
+        former_tokens: Their completion tokens.
+        marks: How far the newest process was at moments.
+        capped: Of its single completions, how many ended at the length limit.
+        capped_tokens: Their tokens.
+        capped_bits: Its newest 64 single completions, the newest as the lowest bit: 1 for one at the length limit.
     """
 
     name: str
@@ -77,16 +104,29 @@ class DatasetRun:
     requests_per_s: float | None = None
     in_flight: int | None = None
     prompt_tokens: int = 0
+    lengths: LengthCounts = field(default_factory=LengthCounts)
     completed: IdSet = field(default_factory=IdSet)
     failed: IdSet = field(default_factory=IdSet)
     first_progress_at: datetime | None = None
     updated_at: datetime | None = None
     guessed: bool = False
+    terms: Terms | None = None
+    former_done: int = 0
+    former_tokens: int = 0
+    marks: Marks = ()
+    capped: int = 0
+    capped_tokens: int = 0
+    capped_bits: int = 0
 
     @property
     def done(self) -> int:
         """Prompts done in all."""
         return self.done_before + self.done_run
+
+    @property
+    def lost(self) -> int:
+        """Prompts that former processes had done and the newest one does again."""
+        return 0 if self.opened or self.requests is None else max(0, self.former_done - self.done_before)
 
     def turned(self, state: DatasetState, at: datetime) -> DatasetRun:
         """In another state from ``at`` on; the time stays when the state does."""
@@ -111,6 +151,13 @@ class DatasetRun:
             completed=IdSet(),
             failed=IdSet(),
             first_progress_at=None,
+            terms=None,
+            former_done=self.done,
+            former_tokens=self.tokens or 0,
+            marks=(),
+            capped=0,
+            capped_tokens=0,
+            capped_bits=0,
         )
 
     def closed(self) -> DatasetRun:

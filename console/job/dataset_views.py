@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 from console.job.snapshot import DatasetState, DatasetView
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
     from console.job.dataset_run import DatasetRun
+    from console.job.length_belief import LengthBelief
+    from console.job.told import Told
 
 
-def dataset_view(run: DatasetRun, ends: Mapping[str, datetime]) -> DatasetView:
+def dataset_view(run: DatasetRun, end: Told | None = None, believed: LengthBelief | None = None) -> DatasetView:
     """One dataset; its mean is that of the newest process, or of all when that has made nothing yet.
 
     Args:
         run: What is known of it.
-        ends: Dataset to the time of its end.
+        end: When it will be done; None when that can't be told.
+        believed: How long its completions are; None when nothing is known beside the finished ones.
     """
     return DatasetView(
         name=run.name,
@@ -35,7 +35,10 @@ def dataset_view(run: DatasetRun, ends: Mapping[str, datetime]) -> DatasetView:
         requests_per_s=run.requests_per_s,
         concurrency=run.concurrency,
         max_tokens=run.max_tokens,
-        eta=ends.get(run.name),
+        eta=end.middle if end else None,
+        eta_low=end.low if end else None,
+        eta_high=end.high if end else None,
+        expected_completion_tokens=believed.mean if believed else _mean(run),
         updated_at=run.updated_at,
     )
 

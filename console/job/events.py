@@ -35,6 +35,7 @@ from console.job.job_events import (
     RequestFailed,
     RunFinished,
     RunStarted,
+    ServerWord,
 )
 from console.job.server_events import (
     EngineSeen,
@@ -74,6 +75,7 @@ Event = (
     | DatasetFinished
     | DatasetSkipped
     | JobTrouble
+    | ServerWord
     | EngineSeen
     | ServerPhase
     | ServerCapacity
@@ -156,6 +158,7 @@ __all__ = [
     "ServerPrefill",
     "ServerStopping",
     "ServerTrouble",
+    "ServerWord",
     "Source",
     "SourceFact",
     "Stamped",

@@ -83,12 +83,29 @@ def thaw(owner: object, frozen: bytes, leave: Iterable[str], key: str) -> None:
         setattr(target, name, value)
 
 
-def _changes(owner: object, frozen: bytes, leave: Iterable[str], key: str) -> list[tuple[object, str, object]]:
-    """What must be set, and to what; nothing is set yet."""
+def key_of(frozen: bytes) -> str:
+    """The key that an object was frozen with.
+
+    Raises:
+        NotOurs: The bytes can't be used.
+    """
+    try:
+        return _head(frozen)[0][1]
+    except _DAMAGE as error:
+        raise NotOurs(f"damaged ({type(error).__name__})") from error
+
+
+def _head(frozen: bytes) -> tuple[tuple[str, str, tuple[str, ...], str], bytes]:
+    """What says by which program and with which key it was frozen; and the rest."""
     digest, body = frozen[:_DIGEST_BYTES], frozen[_DIGEST_BYTES:]
     if digest != hashlib.sha256(body).digest():
         raise NotOurs("damaged")
-    head, packed = cast("tuple[tuple[str, str, tuple[str, ...], str], bytes]", _load(body))
+    return cast("tuple[tuple[str, str, tuple[str, ...], str], bytes]", _load(body))
+
+
+def _changes(owner: object, frozen: bytes, leave: Iterable[str], key: str) -> list[tuple[object, str, object]]:
+    """What must be set, and to what; nothing is set yet."""
+    head, packed = _head(frozen)
     version, was, names, definitions = head
     if (version, was, definitions) != (console.__version__, key, _definitions(names)):
         raise NotOurs("frozen by another version, or of another plan")

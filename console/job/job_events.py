@@ -218,6 +218,25 @@ class DatasetSkipped:
 
 @dataclass(frozen=True, slots=True)
 class JobTrouble:
-    """A line of the job's log that says that something went wrong (traceback's last line, ``ERROR``)."""
+    """A line of the job's log that says that something went wrong.
+
+    Attributes:
+        message: The line, shortened.
+        ends: True for what a process writes as it dies: a traceback's last line, ``Killed``, an exit code.
+    """
 
     message: str
+    ends: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ServerWord:
+    """What the job says of the server that it asks.
+
+    Attributes:
+        state: ``gone`` (nobody answers), ``fails`` (it answers, with errors), ``still`` (as before) or ``back``.
+        message: The line, shortened.
+    """
+
+    state: str
+    message: str = ""

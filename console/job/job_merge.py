@@ -80,9 +80,16 @@ def _one(log: DatasetRun | None, progress: DatasetRun | None) -> DatasetRun | No
         requests_per_s=log.requests_per_s if log.requests_per_s is not None else progress.requests_per_s,
         in_flight=_first(progress.in_flight, log.in_flight),
         prompt_tokens=progress.prompt_tokens,
+        lengths=progress.lengths,
         started_at=_latest(log.started_at, progress.started_at),
         first_progress_at=ahead.first_progress_at or behind.first_progress_at,
         updated_at=_latest(log.updated_at, progress.updated_at),
+        terms=ahead.terms or behind.terms,
+        marks=ahead.marks or behind.marks,
+        capped=progress.capped,
+        capped_tokens=progress.capped_tokens,
+        capped_bits=progress.capped_bits,
+        completed=progress.completed,
     )
 
 

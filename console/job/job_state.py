@@ -10,6 +10,7 @@ time stamp, and a single completion is known by its prompt's id.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from console.job import job_events as ev
@@ -17,6 +18,7 @@ from console.job.dataset_fold import DATASET_HANDLERS, is_news
 from console.job.dataset_run import FINAL, DatasetRun
 from console.job.series import Series
 from console.job.snapshot import DatasetState
+from console.job.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,15 @@ if TYPE_CHECKING:
 
 UNNAMED = "prompts"
 """The name of the one dataset of a job whose log names none."""
+
+_STARTS = 16
+"""Starts that are kept, to see a job that starts again and again."""
+
+_TOLD_TWICE = timedelta(seconds=30)
+"""A process says its first words within this of its start: loading its libraries takes seconds."""
+
+_DISK = ("No space left on device", "Disk quota exceeded", "ENOSPC", "disk is full")
+"""How a full disk reads."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,9 +55,20 @@ class JobTrail:
         zone_offset_s: Seconds east of UTC, as the job said; None when it did not.
         trouble: The newest line that says that something went wrong.
         trouble_at: When.
+        trouble_ends: That line is one that a process writes as it dies.
         tokens: Completion tokens over all datasets, against time.
-        errors: Requests failed for good in the newest process, against time.
+        errors: Requests failed for good in the newest process, against time; the load is the prompts done by then.
         updated_at: The newest word.
+        starts: When processes of the job began, the newest last.
+        revived: Those of them that followed one which died.
+        anew: The process before the newest one had done all: the newest begins another run.
+        failed: Attempts of requests that failed, whether tried again or not; the load is the prompts done by then.
+        troubles: Lines of trouble, likewise.
+        server: The job's newest word on the server: ``gone``, ``fails`` or ``back``; empty before any.
+        server_since: Since when.
+        server_at: When it said so last.
+        disk: The newest line about a full disk, of the newest process; empty when there is none.
+        disk_at: When.
     """
 
     datasets: tuple[DatasetRun, ...] = ()
@@ -63,6 +85,22 @@ class JobTrail:
     tokens: Series = field(default_factory=lambda: Series(step_s=20.0))
     errors: Series = field(default_factory=lambda: Series(step_s=10.0))
     updated_at: datetime | None = None
+    trouble_ends: bool = False
+    starts: tuple[datetime, ...] = ()
+    revived: tuple[datetime, ...] = ()
+    anew: bool = False
+    failed: Tally = field(default_factory=Tally)
+    troubles: Tally = field(default_factory=Tally)
+    server: str = ""
+    server_since: datetime | None = None
+    server_at: datetime | None = None
+    disk: str = ""
+    disk_at: datetime | None = None
+
+    @property
+    def done(self) -> int:
+        """Prompts done over all datasets."""
+        return sum([run.done for run in self.datasets])
 
     def find(self, name: str) -> DatasetRun | None:
         """The dataset of that name."""
@@ -82,12 +120,14 @@ def apply_job(trail: JobTrail, stamped: Stamped) -> JobTrail:
     if handle := DATASET_HANDLERS.get(type(event)):
         name = event.name or trail.current or UNNAMED  # type: ignore[union-attr]  # every event in that table has a name
         known = trail.find(name)
+        if isinstance(event, ev.RequestFailed):
+            trail = replace(trail, failed=trail.failed.add(at, (name, event.prompt_id, event.attempt), trail.done))
         run = handle(known or DatasetRun(name), event, at)
         if run is known:
             return trail
         if run.updated_at != at or run.guessed != stamped.guessed:
             run = replace(run, updated_at=_later(run.updated_at, at), guessed=stamped.guessed)
-        return _told(trail, run, at)
+        return _told(_announced(trail, known, at) if isinstance(event, ev.DatasetAnnounced) else trail, run, at)
     if change := _JOB_HANDLERS.get(type(event)):
         return change(trail, event, at)
     return trail
@@ -96,7 +136,39 @@ def apply_job(trail: JobTrail, stamped: Stamped) -> JobTrail:
 def new_process(trail: JobTrail, at: datetime) -> JobTrail:
     """The job's process was replaced at ``at``: counts start anew, what was done stays done."""
     reopened = tuple(_interrupted(run, at) for run in trail.datasets)
-    return replace(trail, datasets=reopened, current="", run_started_at=at, pid=None, finished="", finished_at=None)
+    begun = _begun(trail, at)
+    return replace(begun, datasets=reopened, current="", run_started_at=at, pid=None, finished="", finished_at=None)
+
+
+def _begun(trail: JobTrail, at: datetime) -> JobTrail:
+    """A process began: what the one before it had said of its troubles is over."""
+    ended = trail.finished == "done" or (bool(trail.datasets) and all(run.state in FINAL for run in trail.datasets))
+    starts, revived = trail.starts, trail.revived
+    if not _is_told_twice(trail, at):
+        starts = (*starts, at)[-_STARTS:]
+        revived = (*revived, at)[-_STARTS:] if trail.trouble_ends or trail.finished == "failed" else revived
+    return replace(
+        trail, starts=starts, revived=revived, anew=ended, trouble_ends=False, server="", disk="", disk_at=None
+    )
+
+
+def _announced(trail: JobTrail, known: DatasetRun | None, at: datetime) -> JobTrail:
+    """A dataset was announced: by the first process, by the same one, or again, and so by another one."""
+    if known is not None and _comes_again(trail, known):
+        return _begun(trail, at)
+    return trail if trail.starts else replace(trail, starts=(at,))
+
+
+def _is_told_twice(trail: JobTrail, at: datetime) -> bool:
+    """Whether this is the start that is known: the process table and the job's own first line tell of the same."""
+    if not trail.starts or at - trail.starts[-1] > _TOLD_TWICE:
+        return False
+    return not any(run.announced_at is not None and run.announced_at >= trail.starts[-1] for run in trail.datasets)
+
+
+def _comes_again(trail: JobTrail, known: DatasetRun) -> bool:
+    """Whether a dataset that is announced now was announced by the same process before: so it is another process."""
+    return known.announced_at is not None and (not trail.starts or known.announced_at >= trail.starts[-1])
 
 
 def _interrupted(run: DatasetRun, at: datetime) -> DatasetRun:
@@ -106,10 +178,13 @@ def _interrupted(run: DatasetRun, at: datetime) -> DatasetRun:
 
 
 def _told(trail: JobTrail, run: DatasetRun, at: datetime) -> JobTrail:
-    """File a changed dataset; the one that was at work before it gives up its ids."""
+    """File a changed dataset; the one that was at work before it gives up its ids, unless both are."""
     at_work = run.state in {DatasetState.LOADING, DatasetState.RUNNING}
     if at_work and trail.current not in {"", run.name} and (former := trail.find(trail.current)):
-        trail = replace(trail, datasets=trail.having(former.closed()))
+        if _overlaps(former, run):
+            at_work = False
+        elif not (former.completed and _overlaps(run, former)):
+            trail = replace(trail, datasets=trail.having(former.closed()))
     datasets = trail.having(run)
     tokens = sum([each.tokens or 0 for each in datasets])
     return replace(
@@ -117,10 +192,20 @@ def _told(trail: JobTrail, run: DatasetRun, at: datetime) -> JobTrail:
         datasets=datasets,
         current=run.name if at_work else trail.current,
         tokens=trail.tokens.add(at, tokens) if tokens else trail.tokens,
-        errors=trail.errors.add(at, sum([each.errors for each in datasets])),
+        errors=trail.errors.add(at, sum([each.errors for each in datasets]), sum([each.done for each in datasets])),
         finished="" if at_work and is_news(at, trail.finished_at) else trail.finished,
         updated_at=_later(trail.updated_at, at),
     )
+
+
+def _overlaps(newer: DatasetRun, older: DatasetRun) -> bool:
+    """Whether both are at work, ``newer`` announced after ``older``.
+
+    A job fills the places that the last requests of a dataset leave free with those of the next one.
+    """
+    if newer.announced_at is None or older.announced_at is None or {newer.state, older.state} & FINAL:
+        return False
+    return newer.announced_at > older.announced_at
 
 
 def _later(known: datetime | None, at: datetime) -> datetime:
@@ -156,7 +241,27 @@ def _zone(trail: JobTrail, event: ev.JobZone, _at: datetime) -> JobTrail:
 
 
 def _trouble(trail: JobTrail, event: ev.JobTrouble, at: datetime) -> JobTrail:
-    return replace(trail, trouble=event.message, trouble_at=at, updated_at=_later(trail.updated_at, at))
+    if trail.trouble_at is not None and at < trail.trouble_at:
+        return trail
+    disk = any(words in event.message for words in _DISK)
+    return replace(
+        trail,
+        trouble=event.message,
+        trouble_at=at,
+        trouble_ends=event.ends,
+        troubles=trail.troubles.add(at, event.message, trail.done),
+        disk=event.message if disk else trail.disk,
+        disk_at=at if disk else trail.disk_at,
+        updated_at=_later(trail.updated_at, at),
+    )
+
+
+def _server_word(trail: JobTrail, event: ev.ServerWord, at: datetime) -> JobTrail:
+    if not is_news(at, trail.server_at):
+        return trail
+    state = event.state if event.state != "still" else trail.server or "gone"
+    since = trail.server_since if state == trail.server else at
+    return replace(trail, server=state, server_since=since, server_at=at, updated_at=_later(trail.updated_at, at))
 
 
 _JOB_HANDLERS: dict[type[Event], Callable[[JobTrail, Event, datetime], JobTrail]] = {
@@ -164,6 +269,7 @@ _JOB_HANDLERS: dict[type[Event], Callable[[JobTrail, Event, datetime], JobTrail]
     ev.RunFinished: _run_finished,  # type: ignore[dict-item]
     ev.JobZone: _zone,  # type: ignore[dict-item]
     ev.JobTrouble: _trouble,  # type: ignore[dict-item]
+    ev.ServerWord: _server_word,  # type: ignore[dict-item]
 }
 
 JOB_EVENTS = frozenset({*DATASET_HANDLERS, *_JOB_HANDLERS})

@@ -9,6 +9,11 @@ bidirectional controls). Tabs become blanks.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 MAX_LINE = 64 * 1024
 """Bytes of a line that are kept. A server's argument dump has some 10 KiB; no figure stands behind 64."""
@@ -43,6 +48,51 @@ def _tidy(raw: bytes) -> str:
     return text if text.isascii() else _UNSEEN.sub("", text)
 
 
+class Lines(Sequence[str]):
+    """Clean lines as one text, cut into single ones when they are looked at: of most of a long log nobody looks at any.
+
+    Attributes:
+        text: All of them, each with a newline behind it.
+    """
+
+    __slots__ = ("_count", "_split", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._count = text.count("\n")
+        self._split: list[str] | None = None
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[str]: ...
+    def __getitem__(self, place: int | slice) -> str | list[str]:
+        if isinstance(place, slice) and self._split is None:
+            begin, end, step = place.indices(self._count)
+            if step == 1 and begin >= end:
+                return []
+            if step == 1 and not begin:  # the first few are looked at to see what kind of log it is
+                return self.text.split("\n", end)[:end]
+        return self.all()[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.all())
+
+    def all(self) -> list[str]:
+        """Give every line."""
+        if self._split is None:
+            self._split = self.text.split("\n")
+            del self._split[-1]
+        return self._split
+
+
+NONE = Lines("")
+"""No line."""
+
+
 class LineSplitter:
     """Cuts a stream of bytes into clean lines.
 
@@ -63,13 +113,17 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[str]:
         """The lines that these bytes complete, without their ends."""
+        return self.read(data).all()
+
+    def read(self, data: bytes) -> Lines:
+        """The lines that these bytes complete, not yet cut."""
         if self._after_cr and data:
             data = data.removeprefix(b"\n")  # the second half of a CRLF that two feeds share
             self._after_cr = False
         end = max(data.rfind(b"\n"), data.rfind(b"\r")) + 1
         if not end:
             self._hold(data)
-            return []
+            return NONE
         if plain := self._plain(data, end):
             return plain
         self._after_cr = data.endswith(b"\r")
@@ -78,22 +132,28 @@ class LineSplitter:
         if end > self._max:
             lines[1:] = [self._shorten(line) for line in lines[1:]]
         self._hold(data[end:])
-        return _tidy(b"\n".join(lines)).split("\n")
+        return Lines(_tidy(b"\n".join(lines)) + "\n")
 
-    def _plain(self, data: bytes, end: int) -> list[str] | None:
+    def _plain(self, data: bytes, end: int) -> Lines | None:
         """The lines of a chunk in which nothing is to be cleaned or cut, as nearly all are; None of any other chunk."""
         if self._cut:
             return None
         raw = self._held + data[:end]
-        if not raw.isascii() or len(raw.translate(None, _ODD)) != len(raw):
+        if not raw.isascii() or len(raw.translate(None, _ODD)) != len(raw) or self._has_long(raw):
             return None
-        lines = raw.decode("ascii").split("\n")
-        if len(raw) > self._max and max(map(len, lines)) > self._max:
-            return None
-        del lines[-1]
         self._held = b""
         self._hold(data[end:])
-        return lines
+        return Lines(raw.decode("ascii"))
+
+    def _has_long(self, raw: bytes) -> bool:
+        """Whether a line is to be cut; found in as few steps as there are bounds in the chunk."""
+        start = 0
+        while len(raw) - start > self._max:
+            end = raw.rfind(b"\n", start, start + self._max + 1) + 1
+            if not end:
+                return True
+            start = end
+        return False
 
     def flush(self) -> list[str]:
         """The half line that waits, when the stream has ended; nothing when none does."""

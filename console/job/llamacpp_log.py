@@ -41,8 +41,8 @@ _GOES_ON = re.compile(
 )
 _TIMING = ("prompt eval time", "total time", "graphs reused", "prompt processing", "draft acceptance", "speculative")
 _START = datetime(2000, 1, 1, tzinfo=UTC)
-_FIRST = 20
-"""Lines of a piece in which a time since the start is looked for."""
+_DIGITS = frozenset("[0123456789")
+"""How a line begins that is stamped with the time since the start; few others do."""
 _EVERY_S = 10.0
 """Seconds between reports, as vLLM's."""
 _SETTLED_S = 0.5
@@ -109,6 +109,7 @@ class LlamacppLog:
         self._shown_at = _START
         self._tokens = 0
         self._lump = False
+        self._counts = False
 
     def look_ahead(self, lines: Sequence[str], seen_at: datetime) -> None:
         """Learn from lines that are about to be read when their processes began.
@@ -117,8 +118,13 @@ class LlamacppLog:
             lines: In their order.
             seen_at: When they came, on the host's clock.
         """
-        if any(_STAMPED.match(line) for line in lines[:_FIRST]):
+        if self.counts_from_start(lines):
             self._clock.look_ahead([s for line in lines if (s := elapsed_of(line)) is not None], seen_at)
+
+    def counts_from_start(self, lines: Sequence[str]) -> bool:
+        """Whether lines are stamped with the time since the start, as far as was seen."""
+        self._counts = self._counts or any(line[:1] in _DIGITS and _STAMPED.match(line) for line in lines)
+        return self._counts
 
     def time(self, head: Head, seen_at: datetime) -> datetime | None:
         """When a line was written, by its own head; None when that has no time."""

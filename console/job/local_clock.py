@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from datetime import date, tzinfo
 
-_AHEAD = timedelta(hours=3)
+AHEAD = timedelta(hours=3)
 """How far a host's clock may run before ours; a stamp beyond it is of the day or year before."""
 _DISORDER = timedelta(seconds=30)
 """How far lines may stand out of order: ranks and buffers mix them by seconds, a doubled hour by sixty minutes."""
@@ -96,11 +96,11 @@ class LocalClock:
     def without_year(self, text: str, seen_at: datetime) -> datetime | None:
         """The newest ``02-24 03:19:40`` that is not in the future; 29 February may be some years back."""
         former = self._last, self._live
-        if (at := self.local(f"{seen_at.year:04}-{text}", seen_at)) and seen_at - _YEAR < at <= seen_at + _AHEAD:
+        if (at := self.local(f"{seen_at.year:04}-{text}", seen_at)) and seen_at - _YEAR < at <= seen_at + AHEAD:
             return at
         (self._last, self._live), self._text = former, ""
         years = range(seen_at.year + 1, seen_at.year - 9, -1)
-        return self._first_until(seen_at + _AHEAD, [f"{year:04}-{text}" for year in years], seen_at)
+        return self._first_until(seen_at + AHEAD, [f"{year:04}-{text}" for year in years], seen_at)
 
     def look_ahead(self, clocks: Sequence[str], seen_at: datetime) -> None:
         """Count the midnights in times of day that are about to be read; the last of them is taken for the newest.
@@ -110,7 +110,7 @@ class LocalClock:
             seen_at: When they came.
         """
         self._days_back, self._last_day = 0, None
-        if clocks and (newest := self._newest_of(clocks[-1], seen_at)):
+        if clocks and (newest := self._peek(clocks[-1], seen_at)):
             former = [self._time_of_day] if self._time_of_day else []
             self._days_back = sum(_midnights(one, other) for one, other in pairwise([*former, *clocks]))
             self._last_day = newest.astimezone(self._zone).date()
@@ -124,10 +124,17 @@ class LocalClock:
             return self.local(f"{self._last_day - timedelta(days=self._days_back)} {clock}", seen_at)
         return self._newest_of(clock, seen_at)
 
+    def _peek(self, clock: str, seen_at: datetime) -> datetime | None:
+        """The time of a line that is still to be read, in its turn: it says nothing of those before it."""
+        former, live = self._last, self._live
+        newest = self._newest_of(clock, seen_at)
+        self._last, self._live, self._text = former, live, ""
+        return newest
+
     def _newest_of(self, clock: str, seen_at: datetime) -> datetime | None:
         today = seen_at.astimezone(self._zone).date()
         texts = [f"{today + timedelta(days=days)} {clock}" for days in (1, 0, -1)]
-        return self._first_until(seen_at + _AHEAD, texts, seen_at)
+        return self._first_until(seen_at + AHEAD, texts, seen_at)
 
     def _first_until(self, limit: datetime, texts: Iterable[str], seen_at: datetime) -> datetime | None:
         """The first of some local times that is no later than a limit; those that are leave no trace."""

@@ -31,7 +31,7 @@ class LogLines(Sequence[LogLine]):
     __slots__ = ("_places", "_source", "_start", "_texts", "_times")
 
     def __init__(
-        self, source: Source, texts: list[str], places: list[int], times: list[datetime], kept: int = KEPT
+        self, source: Source, texts: Sequence[str], places: list[int], times: list[datetime], kept: int = KEPT
     ) -> None:
         self._source, self._texts, self._places, self._times = source, texts, places, times
         self._start = max(0, len(texts) - kept)

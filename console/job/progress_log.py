@@ -22,6 +22,7 @@ from console.job.job_events import (
     RequestFailed,
     RunFinished,
     RunStarted,
+    ServerWord,
 )
 
 if TYPE_CHECKING:
@@ -169,11 +170,13 @@ def _dataset_finished(said: _Fields) -> tuple[Event, ...]:
 
 
 def _server_gone(said: _Fields) -> tuple[Event, ...]:
-    return (JobTrouble(said.text("message", "The server is gone.")[:_LONGEST]),)
+    message = said.text("message", "The server is gone.")[:_LONGEST]
+    state = "fails" if said.text("state", "") == "unwell" else "gone"
+    return (JobTrouble(message), ServerWord(state, message))
 
 
-def _server_back(_: _Fields) -> tuple[Event, ...]:
-    return ()
+def _server_back(said: _Fields) -> tuple[Event, ...]:
+    return (ServerWord("back", said.text("message", "")[:_LONGEST]),)
 
 
 def _run_finished(said: _Fields) -> tuple[Event, ...]:

@@ -10,7 +10,7 @@ from console.job.units import age, ahead, count, duration, latency, percent, plu
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from console.job.snapshot import DatasetView, Eta, LogView, ServerView, Snapshot
+    from console.job.snapshot import DatasetView, Eta, LogView, Option, ServerView, Snapshot
 
 TOLD_SHAPES = 5
 """Shapes of lines that were not understood, in a reading; the console lists more."""
@@ -31,11 +31,13 @@ def reading(snapshot: Snapshot) -> dict[str, Any]:
         "action": verdict.action,
         "since": _iso(verdict.since),
         "next_look": _iso(verdict.next_look),
+        "options": [_option(each) for each in verdict.options],
         "eta": _iso(eta.at),
         "eta_low": _iso(eta.low),
         "eta_high": _iso(eta.high),
         "eta_coverage": eta.coverage,
         "eta_basis": eta.basis,
+        "eta_score": eta.score,
         "tokens_left": eta.tokens_left,
         "datasets": [_dataset(view) for view in snapshot.datasets],
         "server": _server(snapshot.server),
@@ -43,6 +45,15 @@ def reading(snapshot: Snapshot) -> dict[str, Any]:
         "link": _link(snapshot),
         "job": _job(snapshot),
         "logs": [_log(snapshot, place) for place in range(len(snapshot.logs))],
+    }
+
+
+def _option(option: Option) -> dict[str, Any]:
+    return {
+        "act": option.act,
+        "words": option.words,
+        "tokens_lost": option.tokens_lost,
+        "minutes_lost": _rounded(option.minutes_lost, 1),
     }
 
 
@@ -66,12 +77,15 @@ def _dataset(view: DatasetView) -> dict[str, Any]:
         "errors": view.errors,
         "tokens": view.tokens,
         "budget": view.budget,
-        "mean_completion_tokens": _rounded(view.mean_completion_tokens, 1),
+        "mean_completion_tokens": _rounded(view.expected_completion_tokens, 1),
+        "mean_finished_tokens": _rounded(view.mean_completion_tokens, 1),
         "requests_per_s": view.requests_per_s,
         "concurrency": view.concurrency,
         "max_tokens": view.max_tokens,
         "share": _rounded(view.share, 4),
         "eta": _iso(view.eta),
+        "eta_low": _iso(view.eta_low),
+        "eta_high": _iso(view.eta_high),
         "updated_at": _iso(view.updated_at),
     }
 
@@ -182,6 +196,7 @@ def text(snapshot: Snapshot) -> str:
     lines.extend(f"  - {sentence}" for sentence in verdict.evidence)
     if verdict.action:
         lines.append(f"To do: {verdict.action}")
+    lines.extend(f"What it would cost: {option.words}" for option in verdict.options)
     if verdict.next_look:
         lines.append(f"Look again {ahead(verdict.next_look, snapshot.at)}.")
     lines.extend(("", f"Ends {_span(snapshot.eta, snapshot.at)}. {snapshot.eta.basis}".rstrip(), ""))

@@ -63,7 +63,7 @@ def _progress(found: re.Match[str]) -> tuple[Event, ...]:
     tokens = magnitude(said.get("tot"))
     return (
         Progress(
-            "",
+            found.groupdict().get("name", ""),
             count(found["done"]),
             count(found["total"]),
             count(found["errors"]),
@@ -133,6 +133,16 @@ FORMATS = (
         ),
     ),
     Format(
+        "progress by name",
+        " err)",
+        re.compile(rf"{_NAME}: (?P<done>{NUMBER})/(?P<total>{NUMBER}) \((?P<errors>{NUMBER}) err\)(?P<rest>.*)$"),
+        _progress,
+        (
+            "  B3_magicoder: 9950/9998 (0 err) 0.3 req/s avg_comp=1232tok tot=9.9M ETA=2m",
+            "a: b: 0/12 (1 err) 0.0 req/s avg_comp=?tok tot=0.0M ETA=?",
+        ),
+    ),
+    Format(
         "done",
         ": done ",
         re.compile(
@@ -142,6 +152,7 @@ FORMATS = (
         _finished,
         (
             "  B3_magicoder: done 8123 (4 err), 10,002,311 tokens in 3.21h, budget reached",
+            "  B3_magicoder: done 8123 (4 err), 10,002,311 tokens in 3.21h, budget reached, 2,311 tokens over",
             "  B4: done 8123 (0 err), 9,002,311 tokens in 3.21h",
         ),
     ),

@@ -70,9 +70,18 @@ class RunnerLog:
             return [Stamped(at, event, guessed=True) for event in events]
         return [Stamped(stamp.at, event) for event in events]
 
+    def needs_rest(self, lines: Sequence[str], seen_at: datetime) -> bool:
+        """Whether the times of lines depend on those that follow; see ``StampReader.needs_rest``."""
+        return self._stamps.needs_rest(lines, seen_at)
+
     def look_ahead(self, lines: Sequence[str], seen_at: datetime) -> None:
         """Learn from lines that are about to be read in one go how many days they span, where stamps have no date."""
         self._stamps.look_ahead(lines, seen_at)
+
+    @property
+    def set_back(self) -> tuple[datetime, float] | None:
+        """When the log's clock was last seen to be set back, and by how many seconds."""
+        return self._stamps.set_back
 
     def host_is_ahead(self, by: timedelta) -> None:
         """The host's clock was measured to be ahead of ours."""
@@ -103,7 +112,7 @@ class RunnerLog:
             if text[0].isspace():
                 return ()
             self._in_traceback = False
-            return (JobTrouble(text.strip()[:_LONGEST]),)
+            return (JobTrouble(text.strip()[:_LONGEST], ends=True),)
         found = first(TROUBLES, text)
         return found[1] if found else (Unparsed(text),)
 

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from console.job.flight import FlightDraft
+from console.job.minutes import MinutesDraft, at_work
 from console.job.rank_report import STALE_RANK, RankReport, reported
 from console.job.series import SeriesDraft
 from console.job.server_events import ServerLoad, ServerPrefill
+from console.job.server_life import JUMP_S
 from console.job.server_state import INTERVALS
 
 if TYPE_CHECKING:
@@ -36,12 +39,15 @@ class ServerDraft:
         self._seen_at = seen_at
         self._ranks = dict(state.ranks)
         self._intervals = list(state.intervals_s)
+        self._life = state.life
         self._throughput = SeriesDraft(state.throughput)
+        self._minutes, self._capacity = MinutesDraft(state.minutes), state.capacity
         self._reported_at, self._progressed_at = state.reported_at, state.progressed_at
         self._reported = self._progressed = False
         self._last_prefill = state.last_prefill
         self._prompts, self._prompt_tokens = state.prompts, state.prompt_tokens
         self._retractions = state.retractions
+        self._flight = FlightDraft(state.flight)
 
     @staticmethod
     def steady(state: ServerState) -> bool:
@@ -55,10 +61,16 @@ class ServerDraft:
             if at < former.at or (at == former.at and event == former.load):
                 return
             if former.load.running:
-                self._intervals.append((at - former.at).total_seconds())
+                gap_s = (at - former.at).total_seconds()
+                self._intervals.append(gap_s)
+                if gap_s > JUMP_S:
+                    self._life = self._life.gap(former, event, at)
         self._place(event.rank, reported(former, event, at))
+        if former is not None:
+            self._minutes.load(event, at, former, self._at_work(), self._capacity)
         self._reported, self._reported_at = True, at
         self._retractions += event.preemptions
+        self._flight.load(event, at)
         if event.gen_throughput:
             self._progressed, self._progressed_at = True, at
         if event.gen_throughput is not None and not event.suspect_throughput:
@@ -69,10 +81,12 @@ class ServerDraft:
         if self._last_prefill is not None and self._last_prefill[1] == event and self._last_prefill[0] == at:
             return
         self._last_prefill = (at, event)
+        self._minutes.prefill(event, at)
         self._prompts += event.new_requests
         self._prompt_tokens += event.new_tokens + event.cached_tokens
         self._reported = self._progressed = True
         self._reported_at = self._progressed_at = at
+        self._flight.prefill(event, at)
 
     def freeze(self) -> ServerState:
         """The server as it stands."""
@@ -90,6 +104,9 @@ class ServerDraft:
             prompts=self._prompts,
             prompt_tokens=self._prompt_tokens,
             retractions=self._retractions,
+            minutes=self._minutes.freeze(),
+            flight=self._flight.freeze(),
+            life=self._life,
         )
 
     def _place(self, name: str, report: RankReport) -> None:
@@ -98,6 +115,10 @@ class ServerDraft:
         self._ranks[name] = report
         if new:
             self._ranks = dict(sorted(self._ranks.items()))
+
+    def _at_work(self) -> int:
+        ranks = self._ranks
+        return 1 if len(ranks) == 1 else at_work(ranks.values(), STALE_RANK.total_seconds())
 
     def _record(self, at: datetime) -> None:
         """One point of throughput: the sum over the ranks that are not stale."""

@@ -64,6 +64,8 @@ class ServerLoad(NamedTuple):
         gen_throughput: Generated tokens a second since the scheduler's last report; None when not said.
         suspect_throughput: True when the figure spans idle or prefill time and is falsely low.
         preemptions: vLLM's ``Preemptions: n`` in the interval.
+        prompt_tokens_s: Prompt tokens computed a second in the interval, as vLLM's line says; 0 where the report does
+            not tell: SGLang's prefill lines do.
     """
 
     rank: str
@@ -74,6 +76,7 @@ class ServerLoad(NamedTuple):
     gen_throughput: float | None
     suspect_throughput: bool = False
     preemptions: int = 0
+    prompt_tokens_s: float = 0.0
 
 
 class ServerPrefill(NamedTuple):
@@ -101,7 +104,8 @@ class ServerTrouble:
     """The server's log says that it failed.
 
     Attributes:
-        kind: ``crash``, ``watchdog``, ``oom``, ``nccl``, ``sigquit``, ``engine_dead``, ``start_failed``, ``health``.
+        kind: ``crash``, ``watchdog``, ``oom``, ``nccl``, ``sigquit``, ``engine_dead``, ``start_failed``, ``health``,
+            ``disk``.
         message: The line, shortened.
         fatal: True when the server does not survive it.
     """

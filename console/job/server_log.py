@@ -103,6 +103,16 @@ class ServerLog:
         if self._engine in {"", "llamacpp"}:
             self._llamacpp.look_ahead(lines, self._stamps.on_host(seen_at))
 
+    @property
+    def set_back(self) -> tuple[datetime, float] | None:
+        """When the log's clock was last seen to be set back, and by how many seconds."""
+        return self._stamps.set_back
+
+    def needs_rest(self, lines: Sequence[str], seen_at: datetime) -> bool:
+        """Whether the times of lines depend on those that follow; see ``StampReader.needs_rest``."""
+        counted = self._engine in {"", "llamacpp"} and self._llamacpp.counts_from_start(lines)
+        return self._stamps.needs_rest(lines, seen_at) or counted
+
     def host_is_ahead(self, by: timedelta) -> None:
         """The host's clock was measured to be ahead of ours."""
         self._stamps.host_is_ahead(by)

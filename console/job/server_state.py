@@ -6,12 +6,15 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from console.job import metrics_seen
+from console.job import metrics_seen, minutes_fold
 from console.job import server_events as ev
+from console.job.flight import Flight
 from console.job.host_events import MetricsMissing, ServerMetrics
 from console.job.metrics_seen import MetricsSeen
+from console.job.minutes import Minutes
 from console.job.rank_report import STALE_RANK, RankReport, reported
 from console.job.series import Series
+from console.job.server_life import JUMP_S, ServerLife
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -56,6 +59,9 @@ class ServerState:
         trouble_seen_at: When it was seen.
         stopping_at: When it was told to end.
         metrics: The metrics page.
+        minutes: Load and work over the whole run, and what steps took at first.
+        flight: What is in flight and what has ended, reconstructed from the reports.
+        life: What outlives one process of it.
     """
 
     engine: str = ""
@@ -83,6 +89,9 @@ class ServerState:
     trouble_seen_at: datetime | None = None
     stopping_at: datetime | None = None
     metrics: MetricsSeen = field(default_factory=MetricsSeen)
+    minutes: Minutes = field(default_factory=Minutes)
+    flight: Flight = field(default_factory=Flight)
+    life: ServerLife = field(default_factory=ServerLife)
 
     def fresh_ranks(self) -> tuple[tuple[str, RankReport], ...]:
         """The ranks whose newest report is not stale beside the others'."""
@@ -129,6 +138,9 @@ def _engine(state: ServerState, event: ev.EngineSeen, at: datetime, _seen: datet
         ever_ready=state.ever_ready,
         throughput=state.throughput,
         metrics=state.metrics,
+        minutes=state.minutes.restarted(at),
+        flight=state.flight.restarted(),
+        life=state.life.started(at, crashed=state.phase == "dead"),
     )
 
 
@@ -137,7 +149,13 @@ def _phase(state: ServerState, event: ev.ServerPhase, at: datetime, _seen: datet
         return state
     since = state.phase_at if state.phase == event.phase else at
     ready = state.ever_ready or event.phase == "ready"
-    return replace(state, phase=event.phase, phase_share=event.share, phase_at=since, ever_ready=ready)
+    life = _life(state, at) if event.phase == "ready" else state.life
+    return replace(state, phase=event.phase, phase_share=event.share, phase_at=since, ever_ready=ready, life=life)
+
+
+def _life(state: ServerState, at: datetime) -> ServerLife:
+    """When the server is ready, how long its start took is known."""
+    return state.life if state.phase in {"ready", "draining", "dead"} else state.life.ready(state.started_at, at)
 
 
 def _capacity(state: ServerState, event: ev.ServerCapacity, _at: datetime, _seen: datetime) -> ServerState:
@@ -150,13 +168,18 @@ def _load(state: ServerState, event: ev.ServerLoad, at: datetime, seen_at: datet
     if former is not None and (at < former.at or (at == former.at and event == former.load)):
         return state
     known[event.rank] = reported(former, event, at)
+    state = _alive(state, at)
+    if former is not None and (at - former.at).total_seconds() > JUMP_S:
+        state = replace(state, life=state.life.gap(former, event, at))
     state = replace(
-        _alive(state, at),
+        state,
         ranks=tuple(sorted(known.items())),
         intervals_s=_intervals(state, former, at),
         reported_at=at,
         reported_seen_at=seen_at,
         retractions=state.retractions + event.preemptions,
+        minutes=minutes_fold.with_load(state.minutes, (event, at), former, known.values(), state.capacity),
+        flight=state.flight.loaded(event, at),
     )
     if event.gen_throughput:
         state = replace(state, progressed_at=at, progressed_seen_at=seen_at)
@@ -183,7 +206,7 @@ def _alive(state: ServerState, at: datetime) -> ServerState:
     if state.phase == "dead":
         state = replace(state, trouble=None, trouble_at=None, trouble_seen_at=None)
     phase_at = state.phase_at if state.phase == "ready" else at
-    return replace(state, phase="ready", phase_share=None, phase_at=phase_at, ever_ready=True)
+    return replace(state, phase="ready", phase_share=None, phase_at=phase_at, ever_ready=True, life=_life(state, at))
 
 
 def _prefill(state: ServerState, event: ev.ServerPrefill, at: datetime, seen_at: datetime) -> ServerState:
@@ -191,6 +214,7 @@ def _prefill(state: ServerState, event: ev.ServerPrefill, at: datetime, seen_at:
         return state
     return replace(
         state,
+        minutes=minutes_fold.with_prefill(state.minutes, event, at),
         last_prefill=(at, event),
         prompts=state.prompts + event.new_requests,
         prompt_tokens=state.prompt_tokens + event.new_tokens + event.cached_tokens,
@@ -198,6 +222,7 @@ def _prefill(state: ServerState, event: ev.ServerPrefill, at: datetime, seen_at:
         reported_seen_at=seen_at,
         progressed_at=at,
         progressed_seen_at=seen_at,
+        flight=state.flight.prefilled(event, at),
     )
 
 
@@ -205,12 +230,17 @@ def _retraction(state: ServerState, event: ev.Retraction, at: datetime, _seen: d
     key = (event.rank, at.replace(microsecond=0))
     if key == state.retracted_at:
         return state
-    return replace(state, retractions=state.retractions + event.count, retracted_at=key)
+    minutes = minutes_fold.with_retraction(state.minutes, event.count, at)
+    flight = state.flight.retracted(event, at)
+    retractions = state.retractions + event.count
+    return replace(state, retractions=retractions, retracted_at=key, minutes=minutes, flight=flight)
 
 
 def _trouble(state: ServerState, event: ev.ServerTrouble, at: datetime, seen_at: datetime) -> ServerState:
     if state.started_at is not None and at < state.started_at:
         return state
+    if event.kind == "disk":
+        state = replace(state, life=state.life.full(event.message, at))
     phase = "dead" if event.fatal else state.phase
     phase_at = at if phase != state.phase else state.phase_at
     # The first rank that failed names the cause; what follows are others that lost it. A fatal one outranks.
@@ -229,7 +259,8 @@ def _metrics(state: ServerState, event: ServerMetrics, at: datetime, _seen: date
     seen = metrics_seen.after(state.metrics, event, at)
     if seen is state.metrics:
         return state
-    state = replace(state, metrics=seen, engine=state.engine or event.engine)
+    minutes = minutes_fold.with_page(state.minutes, state.metrics, seen, state.capacity, alone=not state.ranks)
+    state = replace(state, metrics=seen, engine=state.engine or event.engine, minutes=minutes)
     if state.ranks or not event.running:
         return state
     figure = event.gen_throughput if event.gen_throughput is not None else seen.throughput

@@ -87,6 +87,13 @@ COMMON = (
         ("Fatal Python error: Segmentation fault",),
     ),
     Format(
+        "full disk",
+        "",
+        re.compile(r"No space left on device|Disk quota exceeded"),
+        trouble("disk", fatal=False),
+        ("OSError: [Errno 28] No space left on device", "tee: server.log: No space left on device"),
+    ),
+    Format(
         "killed",
         "",
         re.compile(r"^\s*(?:\S+: line [0-9]+: +[0-9]+ )?(?:Killed|Segmentation fault|Bus error)\b"),

@@ -34,13 +34,14 @@ _LEAST = 5
 """Fewer reports do not make a habit."""
 
 
-def server_view(state: ServerState, clock: SourceClock, now: datetime) -> ServerView:
+def server_view(state: ServerState, clock: SourceClock, now: datetime, *, history: bool = True) -> ServerView:
     """The server now.
 
     Args:
         state: What is known of it.
         clock: The clock of its log.
         now: The console's time.
+        history: With the recent figures for a chart; a verdict does without.
     """
     ranks = state.fresh_ranks()
     page = _page_in_place(state)
@@ -60,7 +61,7 @@ def server_view(state: ServerState, clock: SourceClock, now: datetime) -> Server
             (name, report.load.token_usage) for name, report in ranks if report.load.token_usage is not None
         ),
         capacity_tokens=state.capacity.max_total_tokens * max(1, len(ranks)) if state.capacity else None,
-        throughput_history=_history(state.throughput, now - clock.offset),
+        throughput_history=_history(state.throughput, now - clock.offset) if history else (),
         updated_at=state.metrics.at if page else state.reported_at,
         trouble=state.trouble.message if state.trouble else "",
     )

@@ -38,6 +38,8 @@ _USUAL_PREFILL = re.compile(
 _DP = re.compile(r"\bDP[0-9]+")
 _TP = re.compile(r"\bTP[0-9]+")
 _LATER_STAGE = re.compile(r"\bPP0*[1-9]")
+_new = tuple.__new__
+"""Makes a named tuple of all its fields in half the time that its name takes."""
 _TWICE_S = 2.0
 """TP ranks print the same retraction within this many seconds of one another."""
 
@@ -126,18 +128,24 @@ class SglangLog:
             return None
         decode = line[word - 1] == "e"
         found = (DECODE if decode else PREFILL).match(line)
-        if found is None or (at := stamps.plain(found[1], seen_at)) is None:
+        if found is None:
             return None
         if decode:
-            _, ranks, now, held, usage, made, queue = found.groups()
-            rank = _rank(ranks) if ranks else ""
-            suspect, share = self._cadence.suspect(rank, at), min(1.0, float(usage))
-            return Stamped(at, ServerLoad(rank, int(now), int(queue), share, int(held), float(made), suspect))
-        _, ranks, new, fresh, known, usage, now, queue = found.groups()
-        rank, running, share = _rank(ranks) if ranks else "", int(now), min(1.0, float(usage))
+            text, ranks, now, held, usage, made, queue = found.groups()
+            if (at := stamps.plain(text, seen_at)) is None:
+                return None
+            rank, share = _rank(ranks) if ranks else "", float(usage)
+            suspect = self._cadence.suspect(rank, at)
+            load = (rank, int(now), int(queue), min(1.0, share), int(held), float(made), suspect, 0, 0.0)
+            return _new(Stamped, (at, _new(ServerLoad, load), False))
+        text, ranks, new, fresh, known, usage, now, queue = found.groups()
+        if (at := stamps.plain(text, seen_at)) is None:
+            return None
+        rank, running, share = _rank(ranks) if ranks else "", int(now), float(usage)
         if not running:
             self._cadence.idle(rank)
-        return Stamped(at, ServerPrefill(rank, int(new), int(fresh), int(known), running, int(queue), share))
+        work = (rank, int(new), int(fresh), int(known), running, int(queue), min(1.0, share))
+        return _new(Stamped, (at, _new(ServerPrefill, work), False))
 
     def _decode(self, stamp: Stamp, at: datetime) -> tuple[Event, ...] | None:
         if stamp.ranks and _LATER_STAGE.search(stamp.ranks):

@@ -53,7 +53,11 @@ class DatasetView:
         requests_per_s: As the job last printed it.
         concurrency: Requests in flight at most.
         max_tokens: New tokens of one request at most.
-        eta: When it will be done; None while there is nothing to go by.
+        eta: When it will be done, the middle of the range; None while there is nothing to go by.
+        eta_low: Early end of the range, 80 %.
+        eta_high: Late end.
+        expected_completion_tokens: Mean length of all its completions, as far as can be told: the finished ones alone
+            are the short ones. None when nothing is known.
         updated_at: When the newest figure of it was logged.
     """
 
@@ -72,6 +76,9 @@ class DatasetView:
     concurrency: int | None = None
     max_tokens: int | None = None
     eta: datetime | None = None
+    eta_low: datetime | None = None
+    eta_high: datetime | None = None
+    expected_completion_tokens: float | None = None
     updated_at: datetime | None = None
 
     @property
@@ -212,6 +219,7 @@ class Eta:
         coverage: How often the range should hold, 0 to 1.
         basis: One sentence: what it was reckoned from, or why there is none.
         tokens_left: Tokens still to be made, the middle; None when unknown.
+        score: How often the ranges that were told held so far, in words; empty while no end has come.
     """
 
     at: datetime | None = None
@@ -220,6 +228,24 @@ class Eta:
     coverage: float = 0.8
     basis: str = ""
     tokens_left: int | None = None
+    score: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """Something that could be done, and what it would cost.
+
+    Attributes:
+        act: ``restart_job``, ``restart_server``, ``raise_concurrency`` or ``lower_concurrency``.
+        words: What it is and what it costs, in a sentence or two.
+        tokens_lost: Tokens made for requests in flight that would be made again; None when not known.
+        minutes_lost: By how many minutes the end would move; None when not known.
+    """
+
+    act: str
+    words: str
+    tokens_lost: int | None = None
+    minutes_lost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +260,7 @@ class Verdict:
         action: What to do, and what it costs; None unless something is to be done.
         since: Since when this verdict and cause hold.
         next_look: When the next informative thing is due; None when not known.
+        options: What could be done, each with its cost; empty where nothing is to be gained.
     """
 
     verdict: Judgement
@@ -243,6 +270,7 @@ class Verdict:
     action: str | None = None
     since: datetime | None = None
     next_look: datetime | None = None
+    options: tuple[Option, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,6 +287,10 @@ class Snapshot:
         link: The connection.
         job: The batch process.
         logs: How well each log is seen, server's first.
+        restart: What a restart of the job would cost now; None before anything is known of the run.
+        first_due: Early and late end of the range in which the first progress line of the dataset at work is due; None
+            when it has come, or can't be told.
+        restart_server: What a restart of the server would cost now, likewise.
     """
 
     at: datetime
@@ -270,3 +302,6 @@ class Snapshot:
     link: LinkView = field(default_factory=LinkView)
     job: JobView = field(default_factory=JobView)
     logs: tuple[LogView, ...] = ()
+    restart: Option | None = None
+    first_due: tuple[datetime, datetime] | None = None
+    restart_server: Option | None = None

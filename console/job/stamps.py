@@ -10,8 +10,9 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from console.job.local_clock import LocalClock
-from console.job.stamp_shapes import CLOCK, ISO, LEVEL_HEAD, MONTHS, OUTER, SHAPES, SYSLOG, Shape, Stamp, records
+from console.job.local_clock import AHEAD, LocalClock
+from console.job.log_head import LogHead, clock_of
+from console.job.stamp_shapes import CLOCK, GLOG, ISO, LEVEL_HEAD, MONTHS, OUTER, SHAPES, SYSLOG, Shape, Stamp, records
 from console.job.steady_time import SteadyTime
 from console.job.wrappers import prefix_end, who_writes, wraps
 
@@ -26,10 +27,9 @@ _LAG = timedelta(minutes=1)
 """How long after a stamped line a line without a stamp still counts as written right behind it."""
 _WRAPPERS = 4
 """Wrappers around one line at most: more stamps in a row are text."""
-_HEAD = 200
-"""Lines of a log's beginning in which its first stamp is looked for."""
-_FIRST = 20
-"""Lines of a piece in which a stamp without a date is looked for."""
+_HALF_DAY = timedelta(hours=12)
+_NEAR = timedelta(minutes=30)
+"""How far a library's clock may be from that of the lines around it."""
 _WRITERS = 64
 """Processes whose newest stamps are kept apart."""
 _PLAIN = Shape.BRACKET
@@ -50,6 +50,7 @@ class StampReader:
         self._clock = LocalClock(zone)
         self._steady = SteadyTime()
         self._ahead = _NONE
+        self._head = LogHead()
         self._newest: dict[str, tuple[datetime, datetime]] = {}
         self._raw: datetime | None = None
         self._given: datetime | None = None
@@ -66,18 +67,31 @@ class StampReader:
         """What the host's clock showed when ours showed ``seen_at``, as far as it was measured."""
         return seen_at + self._ahead
 
+    @property
+    def set_back(self) -> tuple[datetime, float] | None:
+        """When the log's clock was last seen to be set back, and by how many seconds."""
+        return self._steady.set_back
+
+    def needs_rest(self, lines: Sequence[str], seen_at: datetime) -> bool:
+        """Whether the times of a backlog's lines depend on lines that are still to come; see ``LogHead``.
+
+        Args:
+            lines: The next ones; ``look_ahead`` is told of them later, with those before and behind.
+            seen_at: When they came.
+        """
+        return self._head.needs_rest(lines, lambda line: self.find(line, self.on_host(seen_at)).at is not None)
+
     def look_ahead(self, lines: Sequence[str], seen_at: datetime) -> None:
         """Learn from lines that are about to be read in one go; costs next to nothing for most logs.
 
         Where stamps have no date the midnights are counted: lines may span days, and the last is taken for the newest.
         """
-        dateless = any(CLOCK.match(line) for line in lines[:_FIRST])
-        found = (CLOCK.match(line) for line in lines) if dateless else ()
-        self._clock.look_ahead([clock["time"] for clock in found if clock], self.on_host(seen_at))
-        if not self._newest:
-            stamps = (self.find(line, self.on_host(seen_at)).at for line in lines[:_HEAD])
-            if at := next(filter(None, stamps), None):
-                self._newest[""] = (seen_at, at)  # lines without a stamp before the first one are about as old
+        host = self.on_host(seen_at)
+        self._head.learn(lines, lambda line: self.find(line, host).at is not None)
+        found = map(clock_of, lines) if self._head.is_dateless else ()
+        self._clock.look_ahead([clock["time"] for clock in found if clock], host)
+        if self._head.first and not self._newest and (at := self.find(self._head.first, host).at):
+            self._newest[""] = (seen_at, at)  # lines without a stamp before the first one are about as old
 
     def read(self, line: str, seen_at: datetime) -> Stamp:
         """The stamp of a line, see ``find``; remembers it for ``guess``."""
@@ -192,7 +206,7 @@ class StampReader:
             elif date:
                 at = self._clock.local(f"{date} {clock}", seen_at)
             else:
-                at = self._undated(groups, self._wrapped(found, seen_at) if found.start() else seen_at)
+                at = self._beside(found, self._undated(groups, self._until(found, seen_at)))
             return at and at + _fraction(groups.get("fraction") or "")
         except (ValueError, OverflowError):
             return None
@@ -206,11 +220,30 @@ class StampReader:
             return self._clock.without_date(clock, seen_at)
         return self._clock.without_year(f"{int(month):02}-{int(day):02} {clock}", seen_at)
 
-    def _wrapped(self, found: re.Match[str], seen_at: datetime) -> datetime:
-        """When a line was collected, where a stamp with an offset before the program's own says so."""
-        outer = ISO.match(found.string, 0, found.start())
+    def _beside(self, found: re.Match[str], at: datetime | None) -> datetime | None:
+        """A library's stamp without a year, in a log of dated lines: of its neighbours' time, if it is far from that.
+
+        Its clock may be another container's, or its line a copy of an older one; what it tells of is news all the same.
+        """
+        newest = self._newest.get("")
+        if at is None or found.re is not GLOG or not self._head.dated or newest is None:
+            return at
+        return newest[1] if abs(at - newest[1]) > _NEAR else at
+
+    def _until(self, found: re.Match[str], seen_at: datetime) -> datetime:
+        """The latest that a line without a full date can be of.
+
+        When it was collected, where a stamp with an offset before the program's own says so. In a log of dated lines, a
+        library's line without any date is of the half day around them. Else, when it was seen.
+        """
+        outer = ISO.match(found.string, 0, found.start()) if found.start() else None
         at = self._time(outer, seen_at) if outer and outer["offset"] else None
-        return seen_at if at is None else min(at, seen_at)
+        if at is not None:
+            return min(at, seen_at)
+        newest = self._newest.get("")
+        if not self._head.dated or newest is None or found.re is not CLOCK or found.start() != prefix_end(found.string):
+            return seen_at
+        return min(seen_at, newest[1] + (seen_at - self._ahead - newest[0]) + _HALF_DAY - AHEAD)
 
 
 def _wraps_only(before: str) -> bool:

@@ -84,6 +84,22 @@ def heard(state: State, source: Source, at: datetime, seen_at: datetime) -> Stat
     return state if clock is state.job_clock else replace(state, job_clock=clock)
 
 
+def set_back(state: State, source: Source, at: datetime, by_s: float) -> State:
+    """A log's clock was found to be set back.
+
+    Args:
+        state: What was known.
+        source: Which log's.
+        at: When that was seen.
+        by_s: By how many seconds.
+    """
+    known = state.server_clock if source is Source.SERVER else state.job_clock
+    clock = known.set_back(at, by_s)
+    if clock is known:
+        return state
+    return replace(state, server_clock=clock) if source is Source.SERVER else replace(state, job_clock=clock)
+
+
 def _replaced_process(state: State, event: ProcessFact) -> State:
     """A job that does not say when it begins anew is known by its process's start time."""
     if not event.alive or event.started_at is None:

@@ -41,6 +41,10 @@ class Recorded:
     times: tuple[datetime, ...]
     guessed: bool = False
 
+    def lines_until(self, at: datetime) -> int:
+        """How many of its lines were written until ``at``."""
+        return bisect_right(self.times, at)
+
     def between(self, begin: int, at: datetime) -> tuple[int, bytes]:
         """The lines from number ``begin`` on that were written until ``at``: the next number, and their bytes."""
         end = bisect_right(self.times, at, lo=begin)

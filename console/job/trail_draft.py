@@ -9,8 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from console.job.dataset_run import ends_after, is_capped
 from console.job.events import Completion, Heartbeat
 from console.job.id_set import IdSetDraft
+from console.job.length_counts import LengthCountsDraft
+from console.job.marks import Mark, beat
 from console.job.series import SeriesDraft
 from console.job.snapshot import DatasetState
 
@@ -34,7 +37,7 @@ class TrailDraft:
 
     def __init__(self, trail: JobTrail, run: DatasetRun) -> None:
         self._trail, self._run = trail, run
-        self._ids = IdSetDraft(run.completed)
+        self._ids, self._lengths = IdSetDraft(run.completed), LengthCountsDraft(run.lengths)
         self._done, self._run_errors, self._in_flight = run.done_run, run.errors, run.in_flight
         self._tokens_run, self._tokens, self._mean = run.tokens_run, run.tokens or 0, run.mean
         self._before, self._prompt_tokens = run.tokens_before or 0, run.prompt_tokens
@@ -43,6 +46,9 @@ class TrailDraft:
         others = [each for each in trail.datasets if each.name != run.name]
         self._tokens_elsewhere = sum([each.tokens or 0 for each in others])
         self._errors_elsewhere = sum([each.errors for each in others])
+        self._done_elsewhere = run.done_before + sum([each.done for each in others])
+        self._capped, self._capped_tokens, self._bits = run.capped, run.capped_tokens, run.capped_bits
+        self._marks, self._longest = run.marks, run.max_tokens
         self._token_series, self._error_series = SeriesDraft(trail.tokens), SeriesDraft(trail.errors)
         self._changed = False
 
@@ -62,7 +68,13 @@ class TrailDraft:
         self._mean = made / self._ids.size
         self._tokens = max(self._tokens, self._before + made)
         self._prompt_tokens += event.prompt_tokens
+        self._lengths.add(event.completion_tokens, event.finish_reason)
         self._first_at = self._first_at or at
+        capped = is_capped(event.finish_reason, event.completion_tokens, self._longest)
+        self._bits = ends_after(self._bits, capped=capped)
+        if capped:
+            self._capped += 1
+            self._capped_tokens += event.completion_tokens
         self._told(at)
 
     def heartbeat(self, event: Heartbeat, at: datetime) -> None:
@@ -74,6 +86,7 @@ class TrailDraft:
         self._in_flight = event.in_flight
         self._tokens = max(self._tokens, event.tokens)
         self._first_at = self._first_at or (at if event.done else None)
+        self._marks = beat(self._marks, Mark(at, self._done, self._tokens))
         self._told(at)
 
     def freeze(self) -> JobTrail:
@@ -90,9 +103,14 @@ class TrailDraft:
             mean=self._mean,
             tokens=self._tokens,
             prompt_tokens=self._prompt_tokens,
+            lengths=self._lengths.freeze(),
             first_progress_at=self._first_at,
             updated_at=self._run_at,
             guessed=False,
+            marks=self._marks,
+            capped=self._capped,
+            capped_tokens=self._capped_tokens,
+            capped_bits=self._bits,
         )
         return replace(
             self._trail,
@@ -114,4 +132,4 @@ class TrailDraft:
             self._finished = ""
         if total := self._tokens_elsewhere + self._tokens:
             self._token_series.add(at, total)
-        self._error_series.add(at, self._errors_elsewhere + self._run_errors)
+        self._error_series.add(at, self._errors_elsewhere + self._run_errors, self._done_elsewhere + self._done)

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from console.job.advice import NO_END, judge
 from console.job.advice_rules.context import Context
+from console.job.dataset_run import FINAL
 from console.job.dataset_views import dataset_view
-from console.job.estimate import Estimate, estimate
+from console.job.forecasts import RUN, Forecasts
 from console.job.host_events import Source
 from console.job.host_views import SourceCount, health_view, job_view, link_view, log_view
 from console.job.job_merge import merged
+from console.job.pace import pace_at
+from console.job.reckon import Reckoned, reckon
 from console.job.server_views import server_view
-from console.job.snapshot import DatasetState, Eta, Snapshot
-from console.job.speed import speed
-from console.job.work_left import work_left
+from console.job.snapshot import Eta, Snapshot
+from console.job.told import Told
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,7 +26,7 @@ if TYPE_CHECKING:
     from console.job.dataset_run import DatasetRun
     from console.job.limits import Limits
     from console.job.plan import Plan
-    from console.job.snapshot import LogView
+    from console.job.snapshot import LogView, Verdict
     from console.job.state import State
 
 
@@ -36,43 +38,98 @@ class Seen:
         plan: The run as planned.
         counts: Source to how much of it was read.
         limits: The thresholds of advice.
+        forecasts: What was said of the ends, and when.
     """
 
     plan: Plan
     counts: Mapping[Source, SourceCount]
     limits: Limits
+    forecasts: Forecasts = field(default_factory=Forecasts)
 
 
-def snapshot_of(state: State, seen: Seen, now: datetime) -> Snapshot:
-    """Everything the screen may show at ``now``."""
+def judged(state: State, seen: Seen, now: datetime) -> Verdict:
+    """The verdict alone, by the ends that were reckoned last: a small part of a snapshot's time."""
     runs = merged(state.log, state.progress, seen.plan)
-    reckoned = reckon(state, runs, now)
-    heard = any(count.lines for count in seen.counts.values())
-    ctx = Context(
-        now=now,
-        state=state,
-        runs=runs,
-        server=server_view(state.server, state.server_clock, now),
-        health=health_view(state.host.health),
-        link=link_view(state.host.link, seen.plan.host, heard=heard),
-        job=job_view(state.host.process, state.log, state.progress),
-        ends=reckoned.by_dataset,
-        host=seen.plan.host,
-        limits=seen.limits,
-    )
+    return judge(_context(state, seen, runs, Reckoned(Eta(), seen.forecasts.newest()), now, history=False))
+
+
+def reckoned_of(state: State, seen: Seen, now: datetime) -> Reckoned:
+    """When it will be done: the greater part of a snapshot's time."""
+    runs = merged(state.log, state.progress, seen.plan)
+    return reckon(state, runs, seen.plan, seen.limits.first_completions, now)
+
+
+def snapshot_of(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> Snapshot:
+    """Everything the screen may show at ``now``.
+
+    Args:
+        state: What was told.
+        seen: What the tracker knows beside it.
+        reckoned: When it will be done.
+        now: The moment.
+    """
+    runs = merged(state.log, state.progress, seen.plan)
+    ctx = _context(state, seen, runs, reckoned, now)
     verdict = judge(ctx)
+    whole, ends = reckoned.whole, reckoned.ends
     if verdict.cause in NO_END:
-        reckoned = Estimate(replace(_NONE_MADE, tokens_left=reckoned.whole.tokens_left))
+        whole, ends = replace(_NONE_MADE, tokens_left=whole.tokens_left), {}
+    # Where no server is seen, nothing is known of what is in flight, and the finished answers must speak for all.
+    beliefs = reckoned.beliefs if ctx.server.updated_at is not None else {}
     return Snapshot(
         at=now,
         verdict=verdict,
-        eta=reckoned.whole,
-        datasets=tuple(dataset_view(run, reckoned.by_dataset) for run in runs),
+        eta=replace(whole, score=seen.forecasts.score().words()),
+        datasets=tuple(dataset_view(run, ends.get(run.name), beliefs.get(run.name)) for run in runs),
         server=ctx.server,
         health=ctx.health,
         link=ctx.link,
         job=ctx.job,
         logs=_logs(state, seen),
+        restart=ctx.restart_job() if runs else None,
+        first_due=reckoned.first_due,
+        restart_server=ctx.restart_server() if runs else None,
+    )
+
+
+def kept(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> Forecasts:
+    """What was said of the ends, with what is said now, and with the ends that have come."""
+    runs, forecasts = merged(state.log, state.progress, seen.plan), seen.forecasts
+    if not forecasts.due(now) and all(run.state not in FINAL for run in runs if not forecasts.has_ended(run.name)):
+        return forecasts
+    for run in runs:
+        if run.state in FINAL and run.state_at is not None:
+            forecasts = forecasts.ended(run.name, state.job_clock.on_our_clock(run.state_at))
+        elif forecasts.has_ended(run.name):
+            forecasts = forecasts.reopened(run.name)
+    whole = reckoned.whole
+    if runs and all(run.state in FINAL for run in runs) and whole.at is not None:
+        return forecasts.ended(RUN, state.job_clock.on_our_clock(whole.at))
+    ranges = dict(reckoned.ends)
+    if whole.at is not None and whole.low is not None and whole.high is not None:
+        ranges[RUN] = Told(now, whole.low, whole.at, whole.high)
+    return forecasts.told(now, ranges)
+
+
+def _context(
+    state: State, seen: Seen, runs: tuple[DatasetRun, ...], reckoned: Reckoned, now: datetime, *, history: bool = True
+) -> Context:
+    heard = any(count.lines for count in seen.counts.values())
+    return Context(
+        now=now,
+        state=state,
+        runs=runs,
+        server=server_view(state.server, state.server_clock, now, history=history),
+        health=health_view(state.host.health),
+        link=link_view(state.host.link, seen.plan.host, heard=heard),
+        job=job_view(state.host.process, state.log, state.progress),
+        ends={name: told.middle for name, told in reckoned.ends.items()},
+        host=seen.plan.host,
+        limits=seen.limits,
+        pace=pace_at(state.server, state.server_clock, now, seen.limits),
+        plan=seen.plan,
+        told=seen.forecasts.of(RUN),
+        first_due=reckoned.first_due,
     )
 
 
@@ -84,27 +141,3 @@ def _logs(state: State, seen: Seen) -> tuple[LogView, ...]:
     if seen.counts.get(Source.PROGRESS) or state.host.source(Source.PROGRESS):
         sources.append(Source.PROGRESS)
     return tuple(log_view(source, seen.counts.get(source, SourceCount()), state.host) for source in sources)
-
-
-def reckon(state: State, runs: tuple[DatasetRun, ...], now: datetime) -> Estimate:
-    """When it will be done, as far as can be told."""
-    left = work_left(runs, state.server)
-    if not runs:
-        return Estimate(Eta(basis="Nothing has been seen of the run yet."))
-    if not left:
-        end = max((run.state_at for run in runs if run.state_at is not None), default=None)
-        return Estimate(Eta(at=end, low=end, high=end, basis="The run is done.", tokens_left=0))
-    if not any(run.state is not DatasetState.WAITING for run in runs):
-        return Estimate(Eta(basis="No dataset has begun yet, so no end can be told."))
-    finished = job_view(state.host.process, state.log, state.progress).finished
-    if finished:
-        return Estimate(Eta(basis="The job does not run, so no end can be told."))
-    found = speed(state.server.throughput, max(state.log.tokens, state.progress.tokens, key=len))
-    return estimate(left, found, _anchor(state, runs, now), now)
-
-
-def _anchor(state: State, runs: tuple[DatasetRun, ...], now: datetime) -> datetime:
-    """The moment of which the dataset's counts are true, on the console's clock."""
-    working = [run for run in runs if run.state in {DatasetState.RUNNING, DatasetState.LOADING}]
-    times = [run.updated_at for run in working if run.updated_at is not None]
-    return min(now, state.job_clock.on_our_clock(max(times))) if times else now

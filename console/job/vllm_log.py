@@ -39,6 +39,7 @@ def read_stats(text: str, rank: str = "", *, suspect: bool = False) -> ServerLoa
         after(text, "Avg generation throughput: ", " "),
         suspect,
         _requests(text, "Preemptions: ") or 0,
+        after(text, "Avg prompt throughput: ", " ") or 0.0,
     )
 
 

@@ -25,6 +25,7 @@ from console.job.job_events import (
     RequestFailed,
     RunFinished,
     RunStarted,
+    ServerWord,
 )
 from console.job.progress_log import parse_progress
 
@@ -97,8 +98,15 @@ STARTED = {"dataset": "B3", "kind": "SHORT", "total": 10, "todo": 8, "done": 2, 
             line("dataset_finished", dataset="B3", done=8, errors=1, tokens=99, seconds=12.5, reason="budget"),
             [DatasetFinished("B3", 8, 1, 99, 12.5, "budget")],
         ),
-        (line("server_gone", dataset="B3", message="connection refused"), [JobTrouble("connection refused")]),
-        (line("server_back", dataset="B3", message="answers again"), []),
+        (
+            line("server_gone", dataset="B3", message="connection refused"),
+            [JobTrouble("connection refused"), ServerWord("gone", "connection refused")],
+        ),
+        (
+            line("server_gone", dataset="B3", state="unwell", message="20 failed"),
+            [JobTrouble("20 failed"), ServerWord("fails", "20 failed")],
+        ),
+        (line("server_back", dataset="B3", message="answers again"), [ServerWord("back", "answers again")]),
         (line("run_finished", reason="stopped", exit_code=6), [RunFinished("stopped", 6)]),
         ("", []),
         ("  ", []),

@@ -21,6 +21,7 @@ from console.job.job_events import (
     Progress,
     RunFinished,
     RunStarted,
+    ServerWord,
 )
 from console.job.runner_log import RunnerLog
 
@@ -155,30 +156,52 @@ KeyError: 'server'
 
 
 def test_of_a_traceback_the_last_line_counts() -> None:
-    assert events(TRACEBACK) == [JobTrouble("KeyError: 'server'")]
-    assert events([f"[2026-02-24 03:19:40] {line}" for line in TRACEBACK]) == [JobTrouble("KeyError: 'server'")]
+    assert events(TRACEBACK) == [JobTrouble("KeyError: 'server'", ends=True)]
+    assert events([f"[2026-02-24 03:19:40] {line}" for line in TRACEBACK]) == [
+        JobTrouble("KeyError: 'server'", ends=True)
+    ]
 
 
 def test_a_chain_of_tracebacks_tells_each_cause() -> None:
     lines = [*TRACEBACK, "", "During handling of the above exception, another exception occurred:", "", *TRACEBACK]
-    assert events(lines) == [JobTrouble("KeyError: 'server'")] * 2
+    assert events(lines) == [JobTrouble("KeyError: 'server'", ends=True)] * 2
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "ends"),
     [
-        "ERROR: no answer",
-        "Killed",
-        "Segmentation fault (core dumped)",
-        "OSError: [Errno 28] No space left on device",
-        "  WARNING: Server is away: connection refused",
-        "  Still waiting for the server: connection refused",
-        "  Waiting for the server (3 min)...",
-        "httpx.ConnectError: all attempts failed",
+        ("ERROR: no answer", False),
+        ("Killed", True),
+        ("Segmentation fault (core dumped)", True),
+        ("srun: error: gpu01: task 0: Exited with exit code 1", True),
+        ("OSError: [Errno 28] No space left on device", False),
+        ("httpx.ConnectError: all attempts failed", False),
     ],
 )
-def test_troubles(line: str) -> None:
-    assert one(line) == JobTrouble(line.strip())
+def test_troubles(line: str, ends: bool) -> None:
+    assert one(line) == JobTrouble(line.strip(), ends=ends)
+
+
+@pytest.mark.parametrize("line", ["exit code 0", "exits with status of the last command", "No exit code yet"])
+def test_no_trouble(line: str) -> None:
+    assert not isinstance(one(line), JobTrouble)
+
+
+@pytest.mark.parametrize(
+    ("line", "state"),
+    [
+        ("  WARNING: Server is away: connection refused", "gone"),
+        ("  ERROR: Server fails: 20 prompts in a row failed (http_500); one is tried at a time", "fails"),
+        ("  Still waiting for the server: connection refused", "still"),
+        ("  Waiting for the server (3 min)...", "still"),
+    ],
+)
+def test_what_the_job_says_of_the_server(line: str, state: str) -> None:
+    assert events([line]) == [JobTrouble(line.strip()), ServerWord(state, line.strip())]
+
+
+def test_that_the_server_is_back_is_no_trouble() -> None:
+    assert one("  Server is back: it answers again") == ServerWord("back", "Server is back: it answers again")
 
 
 def test_unknown_lines_are_kept_as_such_and_rulers_are_not() -> None:
@@ -196,4 +219,44 @@ def test_times_of_unstamped_lines_follow_the_stamped_ones() -> None:
     log = RunnerLog(UTC)
     log.parse("[2026-02-20 03:00:00] Processing: a (SHORT)", SEEN)
     (trouble,) = log.parse("Killed", SEEN + timedelta(seconds=1))
-    assert trouble == Stamped(datetime(2026, 2, 20, 3, 0, 1, tzinfo=UTC), JobTrouble("Killed"), guessed=True)
+    assert trouble == Stamped(datetime(2026, 2, 20, 3, 0, 1, tzinfo=UTC), JobTrouble("Killed", ends=True), guessed=True)
+
+
+OVERLAP = """\
+Processing: B3_magicoder (SHORT)
+  B3_magicoder: 10000 prompts tokenized
+  Running 10000 requests (concurrency=150, max_tokens=10240, token_budget=none)...
+  9900/10000 (0 err) 0.3 req/s avg_comp=1232tok tot=12.2M ETA=5m
+Processing: B4: metamath (SHORT)
+  B4: metamath: 40 prompts tokenized
+  Running 40 requests (concurrency=150, max_tokens=10240, token_budget=none)...
+  B3_magicoder: 9950/10000 (1 err) 0.3 req/s avg_comp=1240tok tot=12.3M ETA=2m
+  0/40 (0 err) 0.0 req/s avg_comp=?tok tot=0.0M ETA=?
+  B4: metamath: done 40 (0 err), 9,311 tokens in 0.02h
+  B3_magicoder: 9998/10000 (1 err) 0.1 req/s avg_comp=1250tok tot=12.5M ETA=45s
+  B3_magicoder: done 9999 (1 err), 12,498,750 tokens in 9.21h
+""".splitlines()
+
+
+def test_of_two_datasets_at_work_each_progress_line_finds_its_own() -> None:
+    said = events(OVERLAP)
+    assert not any(isinstance(event, Unparsed) for event in said)
+    assert [(event.name, event.done, event.errors) for event in said if isinstance(event, Progress)] == [
+        ("B3_magicoder", 9900, 0),
+        ("B3_magicoder", 9950, 1),
+        ("B4: metamath", 0, 0),
+        ("B3_magicoder", 9998, 1),
+    ]
+    named = next(event for event in said if isinstance(event, Progress) and event.done == 9950)
+    assert (named.total, named.requests_per_s, named.mean_completion_tokens) == (10000, 0.3, 1240.0)
+    assert (named.tokens, named.eta_s) == (12_300_000, 120.0)
+
+
+def test_how_far_a_budget_was_overshot_is_no_other_end() -> None:
+    line = "  B3: done 8123 (4 err), 10,002,311 tokens in 3.21h, budget reached, 2,311 tokens over"
+    assert one(line) == DatasetFinished("B3", 8123, 4, 10_002_311, 3.21 * 3600, "budget")
+
+
+def test_one_of_several_servers_left_out_is_no_trouble() -> None:
+    lines = ["  Left out: http://b:30000: Cannot connect, server down", "  Taken in again: http://b:30000: it answers"]
+    assert events(lines) == []

@@ -192,3 +192,17 @@ def test_a_line_without_a_stamp_keeps_its_place_behind_a_stamped_one() -> None:
     assert reader.guess(SEEN) == at("2026-02-20 03:00:00")
     assert reader.guess(SEEN + timedelta(seconds=5)) == at("2026-02-20 03:00:05")
     assert reader.guess(SEEN + timedelta(hours=3)) == SEEN + timedelta(hours=3)
+
+
+@pytest.mark.parametrize(("glog", "wanted"), [("E0224 03:19:41", 41), ("E0224 12:31:38", 40), ("E0101 00:00:00", 40)])
+def test_a_library_whose_clock_is_far_off_is_dated_by_the_lines_around_it(glog: str, wanted: int) -> None:
+    seen_at = datetime(2026, 2, 24, 3, 20, tzinfo=UTC)
+    reader = StampReader(UTC)
+    lines = [
+        "[2026-02-24 03:19:40] Decode batch.",
+        f"[rank5]:[{glog}.918469923 ProcessGroupNCCL.cpp:607] Watchdog caught",
+    ]
+    reader.look_ahead(lines, seen_at)
+    at = [reader.read(line, seen_at).at for line in lines][1]
+    assert at is not None
+    assert at.replace(microsecond=0) == datetime(2026, 2, 24, 3, 19, wanted, tzinfo=UTC)

@@ -50,6 +50,29 @@ def test_counts_of_this_process_are_added_to_those_before() -> None:
     assert run.state is DatasetState.RUNNING
 
 
+def test_two_datasets_at_work_are_counted_each_by_itself() -> None:
+    def made(name: str, number: int) -> ev.Completion:
+        return ev.Completion(name, f"p{number}", 3, 100, "stop", 1.0, 1)
+
+    told: list[tuple[float, Any]] = [
+        *begun(),
+        *((10 + n, made("B3", n)) for n in range(4)),
+        (20, ev.DatasetAnnounced("B4", "SHORT")),
+        (21, ev.DatasetStarted("B4", 50, 150, 10_240)),
+        *((30 + n, made("B4" if n % 2 else "B3", 100 + n)) for n in range(10)),
+        (45, ev.Heartbeat("B3", 9, 0, 1, 900)),
+        (45, ev.Heartbeat("B4", 5, 0, 149, 500)),
+    ]
+    state = fold(*told, source=Source.PROGRESS)
+    assert fold(*told, source=Source.PROGRESS, state=state).progress == state.progress
+    former, latter = dataset(state, "B3"), dataset(state, "B4")
+    assert (former.done, former.mean, former.in_flight) == (9, 100.0, 1)
+    assert (latter.done, latter.mean, latter.in_flight) == (5, 100.0, 149)
+    assert state.progress.current == "B4"
+    ended = fold((50, ev.DatasetFinished("B4", 50, 0, 5_000, 30.0, "all_done")), (51, made("B3", 500)), state=state)
+    assert dataset(ended, "B3").done == 10
+
+
 def test_a_missed_resuming_line_shows_in_the_printed_total() -> None:
     run = dataset(fold((60, ev.Progress("B3", 50, 9_998, 0, 0.3, 1_000.0, 4_000_000, None))))
     assert run.tokens == 4_000_000
@@ -208,7 +231,8 @@ EVENTS: st.SearchStrategy[Any] = st.one_of(
     st.builds(ev.Heartbeat, NAMES, SMALL, SMALL, SMALL, SMALL),
     st.builds(ev.DatasetFinished, NAMES, SMALL, SMALL, st.none() | SMALL, st.none(), st.sampled_from(["budget", "all_done", "stopped"])),
     st.builds(ev.DatasetSkipped, NAMES, st.sampled_from(["budget", "all_done"]), st.none() | SMALL, st.none() | SMALL),
-    st.builds(ev.JobTrouble, st.just("trouble")),
+    st.builds(ev.JobTrouble, st.sampled_from(["trouble", "No space left on device"]), st.booleans()),
+    st.builds(ev.ServerWord, st.sampled_from(["gone", "fails", "still", "back"])),
     st.builds(ev.EngineSeen, st.just("sglang"), st.just(""), st.booleans()),
     st.builds(ev.ServerPhase, st.sampled_from(["weights", "ready", "draining"]), st.none() | st.floats(0, 1)),
     st.builds(ev.ServerCapacity, SMALL, st.none() | SMALL),

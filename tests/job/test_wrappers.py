@@ -107,7 +107,7 @@ def test_no_line_of_a_traceback_is_unknown(outer: str) -> None:
     told = [s.event for line in TRACEBACK for s in server.parse(outer + line, SEEN)]
     assert not [event for event in told if isinstance(event, Unparsed)]
     said = [s.event for line in TRACEBACK[:4] for s in job.parse(outer + line, SEEN)]
-    assert said == [JobTrouble("ValueError: first words")]
+    assert said == [JobTrouble("ValueError: first words", ends=True)]
 
 
 @pytest.mark.parametrize("prefix", ["(Worker_TP{} pid={}) ", "[rank{}]: ", "(SGLangEngine pid=4{}{}) ", "gpu-{}  | "])

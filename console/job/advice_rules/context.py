@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from statistics import median
@@ -10,14 +11,19 @@ from typing import TYPE_CHECKING
 from console.job.dataset_run import FINAL, DatasetRun
 from console.job.dataset_views import in_flight
 from console.job.limits import Limits
-from console.job.snapshot import DatasetState, HealthView, JobView, LinkView, ServerView
+from console.job.plan import Plan
+from console.job.snapshot import DatasetState, HealthView, JobView, LinkView, Option, ServerView
+from console.job.touching import Cost, cost, restart_job, restart_server
 from console.job.units import age, count, duration, latency, plural, rate, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from datetime import datetime
 
+    from console.job.job_state import JobTrail
+    from console.job.pace import Pace
     from console.job.state import State
+    from console.job.told import Told
 
 
 @dataclass(frozen=True)
@@ -35,6 +41,10 @@ class Context:
         ends: Dataset to the time of its end.
         host: The host's name.
         limits: The thresholds.
+        plan: The run as planned.
+        pace: The server's speed against what is expected at its load; None when not known.
+        told: What was told of the end, oldest first.
+        first_due: When a dataset's first progress line is due, as a range; None when that was not reckoned.
     """
 
     now: datetime
@@ -47,6 +57,10 @@ class Context:
     ends: Mapping[str, datetime] = field(default_factory=dict)
     host: str = ""
     limits: Limits = field(default_factory=Limits)
+    plan: Plan = field(default_factory=Plan)
+    pace: Pace | None = None
+    told: tuple[Told, ...] = ()
+    first_due: tuple[datetime, datetime] | None = None
 
     @cached_property
     def current(self) -> DatasetRun | None:
@@ -57,8 +71,9 @@ class Context:
 
     @cached_property
     def in_flight(self) -> int | None:
-        """Requests of the dataset at work that were sent and not answered."""
-        return in_flight(self.current) if self.current else None
+        """Requests that were sent and not answered, of all datasets at work: the tail of one may overlap the next."""
+        known = [flying for run in self.runs if (flying := in_flight(run)) is not None]
+        return sum(known) if known else None
 
     @cached_property
     def unfinished(self) -> tuple[DatasetRun, ...]:
@@ -78,6 +93,51 @@ class Context:
         times = [trail.tokens.grown_at() for trail in (self.state.log, self.state.progress)]
         ages = [self.since(clock.on_our_clock(at)) for at in times if at is not None]
         return min(ages, default=None)
+
+    @cached_property
+    def trails(self) -> tuple[JobTrail, JobTrail]:
+        """The job by its log and by ``progress.jsonl``."""
+        return self.state.log, self.state.progress
+
+    @cached_property
+    def job_spoke_at(self) -> datetime | None:
+        """The job's newest word, on the console's clock."""
+        words = [trail.updated_at for trail in self.trails if trail.updated_at is not None]
+        return self.job_time(max(words)) if words else None
+
+    @cached_property
+    def sent_s(self) -> float | None:
+        """Seconds since the dataset at work began to send its requests; None when none does."""
+        run = self.current
+        if run is None or run.state is not DatasetState.RUNNING or run.started_at is None:
+            return None
+        return self.since(self.state.job_clock.on_our_clock(run.started_at))
+
+    @cached_property
+    def idle_s(self) -> float | None:
+        """Seconds since the server last showed work, or since it was given some, if that is later."""
+        ages = [seconds for seconds in (self.work_age_s, self.sent_s) if seconds is not None]
+        return None if self.work_age_s is None and not self.state.server.ever_ready else min(ages, default=None)
+
+    @cached_property
+    def drained(self) -> bool:
+        """The server's newest report shows next to nothing in it: its last requests ran out."""
+        server = self.server
+        return server.running is not None and server.running <= 2 * (server.ranks or 1) and not server.queue
+
+    @cached_property
+    def cost(self) -> Cost:
+        """What a restart would cost now."""
+        made = self.server.usual_throughput or self.server.gen_throughput
+        return cost(self.state.server, self.current, self.in_flight, made, self.limits)
+
+    def restart_job(self) -> Option:
+        """What a restart of the job would cost."""
+        return restart_job(self.cost, sum([run.done for run in self.runs]))
+
+    def restart_server(self) -> Option:
+        """What a restart of the server would cost."""
+        return restart_server(self.cost)
 
     @cached_property
     def work_age_s(self) -> float | None:
@@ -105,15 +165,22 @@ class Context:
     def lived_after(self, end: datetime | None, margin_s: float) -> bool:
         """Whether the server answered, counted or served more than ``margin_s`` seconds after its log told of its end.
 
-        Then the log is that of a former server, whose successor writes elsewhere.
+        Then the log is that of a former server, whose successor writes elsewhere. The job tells of what was made only
+        with its next line of progress, so that its word needs a longer margin.
         """
         if end is None:
             return False
-        clock = self.state.job_clock
-        grown = [trail.tokens.grown_at() for trail in (self.state.log, self.state.progress)]
-        lives = [clock.on_our_clock(at) for at in grown if at is not None]
-        lives += [at for at in (self.state.host.health.ok_at, self.state.server.metrics.moved_at) if at is not None]
-        return bool(lives) and (max(lives) - end).total_seconds() > margin_s
+        lives = [at for at in (self.state.host.health.ok_at, self.state.server.metrics.moved_at) if at is not None]
+        if lives and (max(lives) - end).total_seconds() > margin_s:
+            return True
+        grown = [self.job_time(trail.tokens.grown_at()) for trail in self.trails]
+        late_s = max(margin_s, self.limits.job_lag_s, 2 * (self.job_beat_s or 0.0))
+        return any(at is not None and (at - end).total_seconds() > late_s for at in grown)
+
+    @cached_property
+    def job_beat_s(self) -> float | None:
+        """The longest time between the job's newest words, seconds; None of fewer than six."""
+        return min((beat for trail in self.trails if (beat := _beat_s(trail)) is not None), default=None)
 
     def job_time(self, at: datetime | None) -> datetime | None:
         """A time of the job's log on the console's clock."""
@@ -165,11 +232,16 @@ class Context:
             return f"health has failed since {age(health.failing_since, self.now)}: {why}"
         return "health has not been asked"
 
-    def kept_and_lost(self) -> str:
-        """What a restart of the job keeps and what it costs."""
-        done = sum(run.done for run in self.runs)
-        flight = f"the {plural(self.in_flight, 'request')} in flight are" if self.in_flight else "what was in flight is"
-        return f"The job resumes: {plural(done, 'finished prompt')} are kept, {flight} made again."
+
+_BEATS = 12
+"""Words of the job whose distances are looked at."""
+
+
+def _beat_s(trail: JobTrail) -> float | None:
+    points = trail.errors.tail[-_BEATS:]  # a point comes with each of its words
+    if len(points) < _BEATS // 2:
+        return None
+    return max([new.time_s - old.time_s for old, new in itertools.pairwise(points)])
 
 
 def sentences(*words: str | None) -> tuple[str, ...]:

@@ -6,9 +6,10 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from console.job.advice_rules.context import sentences
-from console.job.lengths import pooled_mean
+from console.job.marks import windows
+from console.job.series import median_of
 from console.job.snapshot import DatasetState, Judgement, Verdict
-from console.job.units import age, ahead, count, percent, plural, share, tokens
+from console.job.units import age, ahead, count, percent, plural, rate, requests_rate, share, tokens
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -28,6 +29,12 @@ _PHASES = {
 
 _BATCH_SHORT = 0.7
 """Share of the requests in flight below which the running ones are clearly held back by the server."""
+
+_NEAR_PEAK = 0.9
+"""From this share of the peak on there is nothing to explain."""
+
+_FEW = 10
+"""Completions, or reports, of a window that say something of it."""
 
 
 def finished(ctx: Context) -> Verdict | None:
@@ -85,14 +92,12 @@ def dataset_switch(ctx: Context) -> Verdict | None:
 def first_progress_pending(ctx: Context) -> Verdict | None:
     """Requests are in flight and none has ended: a batch begins all at once, so its first line takes minutes.
 
-    It is due when the first 50 have ended. With the mean ``m`` expected of other datasets that is about
-    ``50 m / tok/s`` after the start; without one, at the latest when the first requests reach their limit:
-    ``max_tokens / (tok/s / running)``.
+    It is due when the first 50 have ended (``console.job.first_progress``).
     """
     run = ctx.current
     if run is None or run.done_run or run.first_progress_at is not None or run.started_at is None:
         return None
-    due = _first_due(ctx, run)
+    early, due = ctx.first_due or (None, None)
     sent = (
         f"{plural(ctx.in_flight, 'request')} of {run.name} were"
         if ctx.in_flight
@@ -100,25 +105,19 @@ def first_progress_pending(ctx: Context) -> Verdict | None:
     )
     since = ctx.job_time(run.started_at)
     first = f"{sent} sent {age(since, ctx.now)}; none has ended yet, and the job tells of them in groups."
-    expected = f"The first progress line is expected {ahead(due, ctx.now)}." if due and due > ctx.now else None
+    expected = (
+        f"The first progress line is expected {_between(early, due, ctx.now)}." if due and due > ctx.now else None
+    )
     headline = "Don't intervene: the first batch began all at once, so its first progress line takes minutes."
     evidence = sentences(first, expected, ctx.load_sentence(), ctx.speed_sentence())
     return Verdict(Judgement.WAIT, "first_progress_pending", headline, evidence, since=since, next_look=due)
 
 
-def _first_due(ctx: Context, run: DatasetRun) -> datetime | None:
-    made = ctx.server.usual_throughput or ctx.server.gen_throughput
-    if not made or run.started_at is None:
-        return None
-    prior = pooled_mean((other for other in ctx.runs if other.name != run.name), run.kind)
-    first = min(ctx.limits.first_completions, run.requests or ctx.limits.first_completions)
-    if prior is not None:
-        seconds = first * prior.tokens / made
-    elif run.max_tokens and ctx.server.running:
-        seconds = run.max_tokens * ctx.server.running / made
-    else:
-        return None
-    return ctx.state.job_clock.on_our_clock(run.started_at) + timedelta(seconds=seconds)
+def _between(early: datetime | None, late: datetime, now: datetime) -> str:
+    """A range ahead; its end where the beginning is not known or has come."""
+    if early is None or early <= now:
+        return f"at the latest {ahead(late, now)}" if early is not None else ahead(late, now)
+    return f"{ahead(early, now)} to {ahead(late, now).removeprefix('in ')}"
 
 
 def tail_drain(ctx: Context) -> Verdict | None:
@@ -160,30 +159,80 @@ def kv_limited(ctx: Context) -> Verdict | None:
     flight = plural(ctx.in_flight, "request") + " are in flight and " if ctx.in_flight else ""
     load = f"{flight}{count(server.running)} run: the KV cache ({share(server.token_usage)}) admits no more."
     headline = f"Don't intervene: the KV cache is the limit, and the server {_pace(ctx)}."
-    return _steady_verdict(ctx, "kv_limited", headline, load)
+    more = "More concurrency would only lengthen the queue; less would not speed anything up."
+    return _steady_verdict(ctx, "kv_limited", headline, (load, ctx.speed_sentence(), more, _of_peak(ctx)))
+
+
+def _of_peak(ctx: Context) -> str | None:
+    """What is made, as a share of the server's peak: the batch is smaller while every answer holds more."""
+    made, peak, usual = ctx.server.gen_throughput, ctx.server.peak_throughput, ctx.server.usual_throughput
+    if not made or not peak or made > _NEAR_PEAK * peak:
+        return None
+    expected = ctx.pace.ratio_fast if ctx.pace else made / usual if usual else 0.0
+    why = " at full batch, as expected for long completions" if expected >= _NEAR_PEAK else ""
+    return f"{rate(made)} is {percent(made / peak)} of this server's peak of {rate(peak)}{why}."
+
+
+def completions_growing(ctx: Context) -> Verdict | None:
+    """Fewer requests end a second than before while as many tokens are made: the completions get longer.
+
+    Two windows side by side: completions a second fell by ``growing_fall`` and their mean grew to match, while tok/s
+    stayed within ``growing_flat``.
+    """
+    run, limits = ctx.current, ctx.limits
+    if run is None or run.state is not DatasetState.RUNNING or not run.marks:
+        return None
+    found = windows(run.marks, timedelta(seconds=limits.growing_s))
+    if found is None:
+        return None
+    before, after = found
+    if before.mean is None or after.mean is None or min(before.done, after.done) < _FEW:
+        return None
+    if after.per_s > (1 - limits.growing_fall) * before.per_s or after.mean * (1 - limits.growing_fall) < before.mean:
+        return None
+    speeds = _speeds(ctx, run.marks[-1].at, before.seconds, after.seconds)
+    if speeds is None or abs(speeds[1] / speeds[0] - 1) > limits.growing_flat:
+        return None
+    headline = "Don't intervene: fewer requests end a second because the answers get longer; the server is as fast."
+    grew = (
+        f"{requests_rate(before.per_s)} fell to {requests_rate(after.per_s)}, while the mean completion grew from"
+        f" {count(before.mean)} to {count(after.mean)} tokens and {rate(speeds[0])} stayed {rate(speeds[1])}."
+    )
+    return _steady_verdict(ctx, "completions_growing", headline, (grew, ctx.load_sentence()))
+
+
+def _speeds(ctx: Context, end: datetime, before_s: float, after_s: float) -> tuple[float, float] | None:
+    """The median tok/s of two windows side by side, the second of which ends at a time of the job's clock."""
+    on_server = ctx.state.job_clock.on_our_clock(end) - ctx.state.server_clock.offset
+    middle = on_server - timedelta(seconds=after_s)
+    series = ctx.state.server.throughput
+    before = median_of(series.points(middle - timedelta(seconds=before_s), middle), _FEW)
+    after = median_of(series.points(middle, on_server), _FEW)
+    return (before, after) if before and after else None
 
 
 def concurrency_limited(ctx: Context) -> Verdict | None:
-    """Nothing waits and the KV cache has room: the number of requests sent at once is the limit."""
+    """Nothing waits: the number of requests sent at once is the limit."""
     server = ctx.server
     if not server.running or (server.queue and not _at_server_limit(ctx)):
         return None
     if _at_server_limit(ctx):
         headline = f"Don't intervene: the server runs as many requests as it was told to, and {_pace(ctx)}."
-        return _steady_verdict(ctx, "concurrency_limited", headline, ctx.load_sentence())
-    room = server.token_usage is not None and server.token_usage < ctx.limits.kv_full
+        return _steady_verdict(ctx, "concurrency_limited", headline, (ctx.load_sentence(),))
     flight = ctx.in_flight
-    if not room or flight is None or server.running < _BATCH_SHORT * flight:
+    if flight is None or server.running < _BATCH_SHORT * flight or (server.queue or 0) > 0:
         return None
-    headline = f"Don't intervene: all requests run, and the server {_pace(ctx)}; more at once may be faster next time."
-    return _steady_verdict(ctx, "concurrency_limited", headline, ctx.load_sentence())
+    full = server.token_usage is not None and server.token_usage >= ctx.limits.kv_full
+    more = "the KV cache has little room for more" if full else "more at once may be faster next time"
+    headline = f"Don't intervene: all requests run, and the server {_pace(ctx)}; {more}."
+    return _steady_verdict(ctx, "concurrency_limited", headline, (ctx.load_sentence(),))
 
 
 def steady(ctx: Context) -> Verdict:
     """Nothing stands out."""
     headline = f"Don't intervene: the run goes on, and the server {_pace(ctx)}."
     load = ctx.load_sentence() if ctx.server.running is not None else None
-    return _steady_verdict(ctx, "steady", headline, load)
+    return _steady_verdict(ctx, "steady", headline, (load,))
 
 
 def _at_server_limit(ctx: Context) -> bool:
@@ -202,8 +251,8 @@ def _pace(ctx: Context) -> str:
     return "runs at its usual speed" if made >= 0.9 * usual else "makes tokens"
 
 
-def _steady_verdict(ctx: Context, cause: str, headline: str, load: str | None) -> Verdict:
-    evidence = sentences(load, ctx.speed_sentence(), ctx.trust_sentence())
+def _steady_verdict(ctx: Context, cause: str, headline: str, words: tuple[str | None, ...]) -> Verdict:
+    evidence = tuple(dict.fromkeys(sentences(*words, ctx.speed_sentence(), ctx.trust_sentence())))
     return Verdict(Judgement.WAIT, cause, headline, evidence, next_look=_end(ctx, ctx.current))
 
 
@@ -217,8 +266,10 @@ RULES = (
     first_progress_pending,
     tail_drain,
     budget_nearly_met,
+    completions_growing,
     kv_limited,
-    concurrency_limited,
-    steady,
 )
-"""In the order in which they are asked; ``steady`` always answers. ``finished`` is asked before all but ``blind``."""
+"""In the order in which they are asked. ``finished`` is asked before all but ``blind``."""
+
+LATE_RULES = (concurrency_limited, steady)
+"""Asked last; ``steady`` always answers."""

@@ -1,0 +1,90 @@
+"""What is believed of the lengths of a dataset's completions, by all that its job and the server have said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from console.job.length_evidence import evidence
+from console.job.length_fit import blurred, draws, moved
+from console.job.length_law import LONGEST
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from console.job.dataset_run import DatasetRun
+    from console.job.length_law import LengthLaw
+    from console.job.length_prior import LengthPrior
+    from console.job.server_state import ServerState
+
+
+_UNLIKE = 0.05
+"""Log-spread between the law of what was seen and of what is to come: prompts are not in a random order."""
+
+
+@dataclass(frozen=True, slots=True)
+class LengthBelief:
+    """How long the completions of a dataset are, as far as known.
+
+    Attributes:
+        mean: Mean length of one whose request has not been sent, tokens.
+        low: Low end of its 80 % range.
+        high: High end.
+        draws: 48 laws, each as likely as the others, by which to reckon what is left: of requests in flight by
+            ``mean_left(age)``, of others by ``mean``. The same input gives the same laws, in no order that matters.
+        source: What it rests on: ``progress`` (exact lengths), ``flight`` (reconstructed from the server's log),
+            ``totals`` (sums alone) or ``prior`` (other datasets, or the limit of its answers).
+    """
+
+    mean: float
+    low: float
+    high: float
+    draws: tuple[LengthLaw, ...]
+    source: str
+
+
+def belief(run: DatasetRun, server: ServerState, prior: LengthPrior | None, now: datetime) -> LengthBelief | None:
+    """The belief in a dataset's lengths.
+
+    Finished requests count with their lengths, those in flight with what they have made so far (censored). It takes
+    some milliseconds; nothing in it changes but by ``belief_key``.
+
+    Args:
+        run: The dataset.
+        server: The server, with what it has in flight.
+        prior: What other datasets lead to expect (``console.job.length_prior.prior_of``); None where there is none.
+        now: The time; nothing that came later is known.
+
+    Returns:
+        None when neither a completion nor a prior nor a limit is known.
+    """
+    seen = evidence(run, server, prior, now)
+    if seen is None:
+        return None
+    laws = draws(seen.data, seen.prior, weight=seen.weight, shape_known=seen.source in {"progress", "flight"})
+    if seen.later is not None:
+        laws = moved(laws, seen.data.ended, seen.later)
+    laws = blurred(laws, _UNLIKE)
+    means = sorted(law.mean for law in laws)
+    tenth = len(means) / 10
+    return LengthBelief(sum(means) / len(means), _at(means, tenth), _at(means, len(means) - tenth), laws, seen.source)
+
+
+def belief_key(run: DatasetRun, server: ServerState) -> tuple[object, ...]:
+    """What a belief depends on, besides its prior: while this stays the same, so does the belief."""
+    flight = server.flight
+    return (
+        run.name, run.state, run.started_at, run.done, run.tokens, run.errors, run.max_tokens, run.lengths.size,
+        flight.count, flight.made,
+    )  # fmt: skip
+
+
+def _at(ordered: list[float], place: float) -> float:
+    """The value at a place between draws, the middles of which are at half places."""
+    lower = min(len(ordered) - 2, max(0, int(place - 0.5)))
+    share = min(1.0, max(0.0, place - 0.5 - lower))
+    return ordered[lower] + share * (ordered[lower + 1] - ordered[lower])
+
+
+UNLIMITED = LONGEST
+"""The cap of a law where the job has said none."""

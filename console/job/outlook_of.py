@@ -1,0 +1,189 @@
+"""The speed ahead, by what the server has reported, else by the job's own counts.
+
+What was made lately is the ratio of the sums over the last hour of the dataset at work (an average of speeds would
+count a burst as much as an hour), without ramps, tails and idle time. Between batch sizes the learned step time leads;
+while it has not been learned, a decode step is taken to cost as much as with the present batch by 70 %, whatever runs:
+reading the weights dominates it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from math import sqrt
+from statistics import median
+from typing import TYPE_CHECKING
+
+from console.job.minutes_bin import STEP_S
+from console.job.outlook import Outlook
+from console.job.snapshot import DatasetState
+from console.job.speed import by_progress
+from console.job.step_learn import step_model
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from console.job.dataset_run import DatasetRun
+    from console.job.minutes_bin import Bin
+    from console.job.series import Series
+    from console.job.server_state import ServerState
+
+_WINDOW_S = 3_600.0
+"""Throughput wanders over minutes; an hour averages that out and still follows what changes."""
+
+_BUSY = 0.5
+"""Bins with fewer running than this share of the usual are ramps or tails."""
+
+_FIXED = 0.7
+"""Share of a decode step's time that does not depend on the batch, while nothing better is known: published step times
+of dense models at batches of 16 to 64 fall between 0.6 and 0.9."""
+
+_FULL = {"sglang": 0.85, "vllm": 0.95}
+"""Usage at which a server admits no more, until it is seen: SGLang keeps tokens back for what its requests may still
+make, vLLM fills the pool."""
+
+_SETTLED_S = 1_200.0
+"""Seconds after a dataset's start from which on the usage seen is that of a full batch."""
+
+_NEWEST = 40
+"""Newest bins whose usage is looked at: twenty minutes."""
+
+_WANDER, _YOUNG = 0.045, 0.15
+"""Log-standard deviation of the speed over the rest of a run, and what a few bins add to it."""
+
+_OTHER_LEARNED, _OTHER = 0.15, 0.35
+"""What a batch of another size adds, per unit of the log ratio of sizes, with and without a learned step time."""
+
+_BY_PROGRESS = 0.12
+"""Log-standard deviation of a speed by progress lines."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lately:
+    """What the server did lately.
+
+    Attributes:
+        made: Tokens a second.
+        running: Requests that ran.
+        held: Tokens held by each of them, prompt included; None when no report tells.
+        usage: Token usage while requests waited; None while none did.
+        bins: Bins that this rests on.
+        settled: The batch had time to reach its usual ages.
+    """
+
+    made: float
+    running: float
+    held: float | None
+    usage: float | None
+    bins: int
+    settled: bool
+
+
+def lately(server: ServerState, run: DatasetRun | None) -> Lately | None:
+    """What the server did in the last hour, or since the dataset at work began; None before its first good report."""
+    newest = server.minutes.open
+    if newest is None:
+        return None
+    since_s = newest.time_s - _WINDOW_S
+    started_s = run.started_at.timestamp() if run and run.started_at else since_s
+    bins = _busy(server.minutes.bins(max(since_s, started_s))) or _busy(server.minutes.bins(since_s))
+    if not bins:
+        return None
+    walls = [each.wall_s for each in bins]
+    wall_s = sum(walls)
+    settled = run is not None and run.started_at is not None and newest.time_s - started_s >= _SETTLED_S
+    running = sum((each.mean(each.running) or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s
+    held = sum((each.mean(each.held) or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s
+    waiting = [usage for each in bins[-_NEWEST:] if each.queue and (usage := each.mean_usage())]
+    return Lately(
+        made=sum((each.throughput() or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s,
+        running=running,
+        held=held / running if held else None,
+        usage=median(waiting) if waiting else None,
+        bins=len(bins),
+        settled=settled,
+    )
+
+
+def _busy(bins: Sequence[Bin]) -> list[Bin]:
+    """The bins that tell of speed, less ramps and tails."""
+    told = [(each.running / each.span_s, each) for each in bins if each.good_s and each.running]
+    if not told:
+        return []
+    usual = median(running for running, _ in told)
+    return [each for running, each in told if running >= _BUSY * usual]
+
+
+def outlook_of(server: ServerState, runs: Sequence[DatasetRun], progress: Series) -> Outlook | None:
+    """How fast tokens will be made; None while neither the server nor the job's counts tell.
+
+    Args:
+        server: The server.
+        runs: The datasets.
+        progress: Completion tokens of the whole run against time, by the job.
+    """
+    current = next((run for run in runs if run.state is DatasetState.RUNNING), None)
+    seen = lately(server, current)
+    return _by_progress(progress, current) if seen is None else _by_server(server, seen)
+
+
+def _by_server(server: ServerState, seen: Lately) -> Outlook:
+    prompt = server.prompt_tokens / server.prompts if server.prompts else 0.0
+    level = sqrt(_WANDER**2 + _YOUNG**2 / (1 + seen.bins / 4))
+    rough = Outlook(
+        a=_FIXED * seen.running / seen.made,
+        b=(1 - _FIXED) / seen.made,
+        c=0.0,
+        d=0.0,
+        prompt=prompt,
+        pool=_pool(server, seen),
+        running=seen.running,
+        level_sd=level,
+        other_sd=_OTHER,
+        made=seen.made,
+        source="server",
+        ranks=max(1, len(server.fresh_ranks())),
+    )
+    model = step_model(server.minutes)
+    if model is None or seen.held is None:
+        return rough
+    # What was made lately is right for the present load; the model says how other loads differ from it.
+    expected, _ = model.throughput(seen.running, seen.running * seen.held)
+    scale = expected / seen.made
+    return replace(
+        rough,
+        a=scale * model.fixed_s,
+        b=scale * model.request_s,
+        c=scale * model.token_s,
+        d=scale * model.prompt_s,
+        other_sd=_OTHER_LEARNED,
+        noise_s=model.noise**2 * STEP_S * (1 + model.lag) / (1 - model.lag),
+    )
+
+
+def _pool(server: ServerState, seen: Lately) -> float | None:
+    """Tokens that are held when no more requests are admitted."""
+    if server.capacity is None:
+        return seen.running * seen.held if seen.usage and seen.held else None
+    whole = server.capacity.max_total_tokens * max(1, len(server.fresh_ranks()))
+    return whole * (seen.usage if seen.usage and seen.settled else _FULL.get(server.engine, 0.9))
+
+
+def _by_progress(progress: Series, run: DatasetRun | None) -> Outlook | None:
+    made = by_progress(progress)
+    if made is None:
+        return None
+    running = float(run.concurrency if run and run.concurrency else 1)
+    step_s = running / made
+    return Outlook(
+        a=_FIXED * step_s,
+        b=(1 - _FIXED) * step_s / running,
+        c=0.0,
+        d=0.0,
+        prompt=0.0,
+        pool=None,
+        running=running,
+        level_sd=_BY_PROGRESS,
+        other_sd=_OTHER,
+        made=made,
+        source="progress",
+    )

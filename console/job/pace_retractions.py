@@ -1,0 +1,98 @@
+"""How often requests are taken out of the running batch for want of KV cache, and what is made meanwhile.
+
+SGLang's own guide calls about one a minute fine (hyperparameter tuning, docs.sglang.io): so it is the rise that counts,
+and whether throughput falls with it and stays down (sglang #26248).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from statistics import median, quantiles
+from typing import TYPE_CHECKING
+
+from console.job.minutes import CHUNK
+from console.job.minutes_bin import STEP_S
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from console.job.minutes import Minutes
+    from console.job.minutes_bin import Bin
+
+_FAST_S, _NOW_S = 300.0, 900.0
+"""The windows of now, seconds."""
+
+_BEFORE_S = 12 * 3600.0
+"""And how far back it is looked for what is usual, so that hours of trouble do not become usual."""
+
+_LEAST_CHUNKS = 4
+"""Chunks of eight minutes before now that a comparison takes."""
+
+_LEAST_BINS = 20
+"""Half minutes that the throughput before takes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Retractions:
+    """Retractions in the last quarter of an hour.
+
+    Attributes:
+        per_min: Requests a minute.
+        usual_per_min: Likewise, the median over the chunks of the twelve hours before; None with too little seen of
+            them.
+        quiet_per_min: Likewise the lower quartile: what is usual when there has been trouble for hours.
+    """
+
+    per_min: float
+    usual_per_min: float | None = None
+    quiet_per_min: float | None = None
+
+
+def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
+    """What was retracted lately; None when nothing was.
+
+    Args:
+        minutes: The server's history.
+        now_s: Now on the clock of the server's log, seconds since the epoch.
+    """
+    recent = sum([each.retractions for each in minutes.bins(now_s - _NOW_S)])
+    if not recent:
+        return None
+    began, ended = now_s - _NOW_S - _BEFORE_S, now_s - _NOW_S - CHUNK * STEP_S
+    before = [
+        sum([each.retractions for each in chunk]) * 60.0 / (len(chunk) * STEP_S)
+        for chunk in minutes.chunks
+        if began <= chunk[0].time_s <= ended
+    ]
+    if len(before) < _LEAST_CHUNKS:
+        return Retractions(recent * 60.0 / _NOW_S)
+    quiet, usual, _ = quantiles(before, n=4)
+    return Retractions(recent * 60.0 / _NOW_S, usual, quiet)
+
+
+def made_share(minutes: Minutes, now_s: float, since_s: float) -> tuple[float, float] | None:
+    """Tokens a second now as a share of those since a time, over a quarter of an hour and over five minutes.
+
+    Over the half minutes with a queue, for a batch short of requests makes less for another reason: medians now,
+    and the upper quartile before, so that hours of trouble do not become usual.
+
+    Args:
+        minutes: The server's history.
+        now_s: Now on its clock, seconds since the epoch.
+        since_s: When what it is compared with began: a dataset, for others make more or less.
+
+    Returns:
+        None with too little to compare.
+    """
+    bins = minutes.bins(max(since_s, now_s - _NOW_S - _BEFORE_S))
+    before = _made([each for each in bins if each.time_s < now_s - _NOW_S])
+    quarter = _made([each for each in bins if each.time_s >= now_s - _NOW_S])
+    fast = _made([each for each in bins if each.time_s >= now_s - _FAST_S])
+    if len(before) < _LEAST_BINS or len(quarter) < _LEAST_BINS // 2 or len(fast) < _LEAST_BINS // 8:
+        return None
+    usual = quantiles(before, n=4)[-1]
+    return median(quarter) / usual, median(fast) / usual
+
+
+def _made(bins: Sequence[Bin]) -> list[float]:
+    return [made for each in bins if each.queue >= each.span_s and (made := each.throughput())]

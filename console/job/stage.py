@@ -1,0 +1,73 @@
+"""One unfinished dataset, as a simulation plays it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from console.job.budget_rule import BudgetRule
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from console.job.length_law import LengthLaw
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """What a dataset still needs, apart from how long its answers are.
+
+    Attributes:
+        name: The dataset.
+        begun: Its requests have been sent.
+        laws: Equally likely laws of its completions' lengths, by rising mean; not empty.
+        prompts: Answers that have still to end, those in flight included; None when not known.
+        budget: Tokens until its budget is used up, without those that are in flight; None when it has none.
+        made: Tokens that the answers in flight have made.
+        ages: Tokens made and how many answers in flight have made them, as far as known; empty when not known.
+        concurrency: Requests in flight at most; None when not known.
+        running: Requests that run at once, where that has been seen; None lets it be reckoned.
+        gap_s: Seconds until its first token: prompts are read and tokenized first.
+        rules: What may be done when its budget is used up, equally likely.
+    """
+
+    name: str
+    begun: bool
+    laws: Sequence[LengthLaw]
+    prompts: float | None = None
+    budget: float | None = None
+    made: float = 0.0
+    ages: tuple[tuple[float, int], ...] = ()
+    concurrency: int | None = None
+    running: float | None = None
+    gap_s: float = 0.0
+    rules: tuple[BudgetRule, ...] = (BudgetRule.FORESEES,)
+
+    def by_prompts(self, law: LengthLaw) -> float | None:
+        """Tokens still to be made until all prompts are done, if lengths follow ``law``; None when that is not known.
+
+        What has been made of what is in flight is not owed again; where its ages are not known, it counts as made by
+        answers of mean length.
+        """
+        if self.prompts is None:
+            return None
+        flying = sum(number for _, number in self.ages)
+        unaged = 0.0 if self.ages else self.made
+        return max(0.0, self.in_flight(law) + max(0.0, self.prompts - flying) * law.mean - unaged)
+
+    def in_flight(self, law: LengthLaw) -> float:
+        """Tokens that what is in flight will still make, as far as its ages are known."""
+        return sum(number * law.mean_left(age) for age, number in self.ages)
+
+    def by_budget(self, law: LengthLaw, running: int, rule: BudgetRule) -> float | None:
+        """Tokens still to be made until the budget has ended it, those of its drain included; None when it has none.
+
+        Where only finished answers count, as many tokens as a full batch holds are made besides.
+        """
+        if self.budget is None:
+            return None
+        if rule is BudgetRule.FORESEES:
+            return max(self.budget - self.made, self.in_flight(law))
+        held = running * law.residual_mean_equilibrium
+        begun = max(0.0, self.budget + held - self.made)
+        return begun if rule is BudgetRule.DROPS else begun + held

@@ -1,0 +1,75 @@
+"""The rest of the run, played through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from console.job.deck import DRAWS, normals, quantile, shares
+from console.job.outlook import Outlook
+from console.job.simulate import play
+from console.job.stage import Stage
+from tests.job.laws import exponential, fixed
+
+OUTLOOK = Outlook(
+    a=0.04, b=0.0004, c=0.0, d=0.0, prompt=500, pool=None, running=50, level_sd=0.05, other_sd=0.3, made=833.0,
+    source="server",
+)  # fmt: skip
+
+
+def _stage(**changes: object) -> Stage:
+    known = Stage("B1", begun=True, laws=(exponential(1_000),), prompts=5_000, concurrency=50)
+    return replace(known, **changes)  # type: ignore[arg-type]
+
+
+def test_the_draws_are_evenly_spread() -> None:
+    assert sorted(shares(3)) == [(place + 0.5) / DRAWS for place in range(DRAWS)]
+    assert shares(3) != shares(4)
+    assert sum(normals(5)) == pytest.approx(0.0, abs=1e-9)
+    assert quantile([0.0, 1.0, 2.0], 0.5) == 1.0
+
+
+def test_time_is_tokens_over_speed_and_a_drain() -> None:
+    played = play([_stage()], OUTLOOK, 0.8)
+    bulk_s = 5_000 * 1_000 * (0.04 + 50 * 0.0004) / 50
+    assert played.ends[0].middle == pytest.approx(bulk_s, rel=0.05)
+    assert played.ends[0].middle > bulk_s
+    assert played.tokens == pytest.approx(5_000_000, rel=0.01)
+
+
+def test_the_budget_ends_a_dataset_when_it_comes_first() -> None:
+    whole, half = play([_stage()], OUTLOOK, 0.8), play([_stage(budget=2_500_000.0)], OUTLOOK, 0.8)
+    assert half.tokens == pytest.approx(2_500_000, rel=0.01)
+    assert half.ends[0].middle < 0.6 * whole.ends[0].middle
+
+
+def test_what_is_not_known_widens_the_range() -> None:
+    sure = play([_stage()], OUTLOOK, 0.8).ends[0]
+    unsure = play([_stage(laws=tuple(exponential(mean) for mean in range(500, 1_600, 100)))], OUTLOOK, 0.8).ends[0]
+    assert unsure.high - unsure.low > 2 * (sure.high - sure.low)
+
+
+def test_a_smaller_batch_makes_less_a_second() -> None:
+    full, small = play([_stage()], OUTLOOK, 0.8), play([_stage(concurrency=10)], OUTLOOK, 0.8)
+    assert small.ends[0].middle > 3 * full.ends[0].middle
+
+
+def test_a_pool_holds_fewer_of_longer_answers() -> None:
+    tight = replace(OUTLOOK, pool=50_000.0)
+    assert tight.batch(exponential(2_000), 150) == 20
+    assert tight.batch(exponential(500), 150) == 50
+
+
+def test_known_ages_say_when_the_last_ones_end() -> None:
+    ages = ((100.0, 5), (900.0, 5))
+    stage = _stage(laws=(fixed(1_000),), prompts=10, ages=ages, made=5_000.0)
+    played = play([stage], replace(OUTLOOK, level_sd=0.0), 0.8)
+    assert played.tokens == pytest.approx(5_000, rel=0.01)
+    assert played.ends[0].middle == pytest.approx(900 * 0.043, rel=0.1)
+
+
+def test_later_datasets_come_later() -> None:
+    spans = play([_stage(), _stage(name="B2", begun=False, gap_s=60.0)], OUTLOOK, 0.8).ends
+    assert spans[1].middle > spans[0].middle + 60
+    assert spans[1].low > spans[0].low
