@@ -14,42 +14,13 @@ from bench.make_log import Mix, server_log
 from console.cli import cli
 from console.job.events import Source
 from console.job.timeline import record
-from console.job.tracker import Tracker
-from console.replay import BadMoment, Given, Replay, load, moments_of
-from tests.job.builders import T0, Scene, after
+from console.replay_files import Given, load
+from console.replay_moments import BadMoment, moments_of
+from console.replay_walk import Checkpoints, Replay
+from tests.console.recordings import Written, a_run
+from tests.job.builders import T0, after
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
-
-
-class Written(Scene):
-    """Keeps what a scene writes, as two files."""
-
-    def __init__(self, zone: str = "UTC") -> None:
-        super().__init__(zone=zone)
-        self.logs = {"server": "", "job": ""}
-
-    def job(self, seconds: float, *lines: str, seen: float | None = None) -> None:  # noqa: ARG002 - a file has no reader
-        self.logs["job"] += "".join(f"{self.stamp(seconds)} {line}\n" for line in lines)
-
-    def server(self, seconds: float, *lines: str, seen: float | None = None, rank: str = "") -> None:  # noqa: ARG002
-        self.logs["server"] += "".join(f"{self.stamp(seconds)} {line}\n" for line in lines)
-
-    def files(self, folder: Path) -> list[str]:
-        for name, text in self.logs.items():
-            (folder / f"{name}.log").write_text(text, encoding="utf-8")
-        return ["--server-log", str(folder / "server.log"), "--job-log", str(folder / "job.log")]
-
-
-def a_run(zone: str = "UTC", minutes: int = 40) -> Written:
-    scene = Written(zone)
-    scene.ready()
-    scene.begin()
-    for second in range(8, minutes * 60, 4):
-        scene.decode(second, tok_s=846.3 + (second % 7) * 2)
-        if second % 120 == 0 and 846 * second > 70_000:
-            mean = min(1_990, 900 + second / 3)
-            scene.progress(second, int((846 * second - 60_000) / mean), round(mean))
-    return scene
 
 
 def replayed(*args: str) -> Result:
@@ -152,9 +123,9 @@ def test_no_logs_or_empty_ones_are_a_reading_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", sorted(path.name for path in DATA.glob("*.log")))
 def test_every_recorded_log_replays(name: str) -> None:
-    logs, plan, _ = load(Given(DATA / name, None, None, ZoneInfo("UTC")), None)
-    replay = Replay(logs, lambda: Tracker(plan))
-    for at in moments_of("every=1m", logs):
+    recording = load(Given(DATA / name, None, None, ZoneInfo("UTC")), None)
+    replay = Replay(recording.logs, recording.fresh)
+    for at in moments_of("every=1m", recording.logs):
         assert replay.at(at).at == at
 
 
@@ -163,3 +134,28 @@ def test_days_of_a_log_pass_in_seconds_of_work(tmp_path: Path) -> None:
     taken = readings("--server-log", str(tmp_path / "server.log"), "--at", "every=15m")
     assert len(taken) == 25
     assert all(reading["server"] for reading in taken)
+
+
+def test_a_moment_reads_the_same_from_wherever_it_is_come_to(tmp_path: Path) -> None:
+    files = a_run(minutes=95).files(tmp_path)
+    recording = load(Given(Path(files[1]), Path(files[3]), None, None), None)
+    moments = [after(seconds) for seconds in (300, 1_801, 2_700, 3_630, 4_999, 5_400)]
+    alone = [Replay(recording.logs, recording.fresh).at(moment) for moment in moments]
+    replay = Replay(recording.logs, recording.fresh, Checkpoints())
+    for place in (5, 0, 3, 2, 2, 4, 1, 5, 0):
+        assert replay.at(moments[place]) == alone[place]
+
+
+def test_going_back_passes_few_points_of_the_grid(tmp_path: Path) -> None:
+    files = a_run(minutes=95).files(tmp_path)
+    recording = load(Given(Path(files[1]), None, None, None), None)
+    replay = Replay(recording.logs, recording.fresh, Checkpoints())
+    assert sum(1 for _ in replay.towards(after(5_400))) == 101  # the server began ten minutes before the job
+    assert sum(1 for _ in replay.towards(after(5_000))) <= 30
+    assert sum(1 for _ in replay.towards(after(600))) <= 30
+    assert sum(1 for _ in replay.towards(after(5_200))) <= 30  # and on again, by the checkpoints that are there
+
+
+def test_what_was_logged_at_the_very_moment_counts(tmp_path: Path) -> None:
+    (first,) = readings(*a_run().files(tmp_path), "--at", "start")
+    assert [log["lines"] > 0 for log in first["logs"]] == [True, False]  # type: ignore[attr-defined]
