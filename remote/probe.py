@@ -41,6 +41,36 @@ class PathProbe:
 
 
 @dataclass(frozen=True, slots=True)
+class Logout:
+    """What becomes of what we start there when we log out (man 5 logind.conf).
+
+    Attributes:
+        in_session: Whether our steps run in a login session of systemd; without one, nothing is ended with it.
+        kills: Whether logind ends the processes of the session with it (``KillUserProcesses``); None when that can't be
+            asked, or is no question since there is no session.
+        lingering: Whether the user's systemd outlives the logout for certain; None without systemd.
+        user_manager: Whether that systemd runs and can be reached.
+        systemd_run: Whether ``systemd-run`` is there.
+    """
+
+    in_session: bool
+    kills: bool | None
+    lingering: bool | None
+    user_manager: bool
+    systemd_run: bool
+
+    @property
+    def scope_helps(self) -> bool:
+        """Whether a scope of the user's systemd keeps a job alive, and is allowed."""
+        return bool(self.lingering) and self.user_manager and self.systemd_run
+
+    @property
+    def endangered(self) -> bool:
+        """Whether a plain process is ended at logout, and nothing can be done about it without more rights."""
+        return self.kills is True and not self.scope_helps
+
+
+@dataclass(frozen=True, slots=True)
 class HostProbe:
     """A host, at one moment.
 
@@ -55,6 +85,7 @@ class HostProbe:
         utc_offset_s: Seconds that its local time is east of UTC.
         pidfd: Whether a signal can be bound to a proven process; without, proof and signal are two steps.
         lingering: Whether systemd lets the user's processes outlive a logout for certain; None without systemd.
+        logout: What becomes of what is started there at a logout.
         paths: As asked, in order.
         modules: Module to version (empty when it has none); None when it can't be imported.
     """
@@ -69,6 +100,7 @@ class HostProbe:
     utc_offset_s: int
     pidfd: bool
     lingering: bool | None
+    logout: Logout
     paths: tuple[PathProbe, ...]
     modules: Mapping[str, str | None]
 
@@ -91,6 +123,7 @@ async def probe(host: Host, python: str, *, paths: Sequence[str] = (), modules: 
     about = {
         **answer,
         "now": datetime.fromtimestamp(answer["now"], UTC),
+        "logout": Logout(**answer["logout"]),
         "paths": tuple(PathProbe(**fields) for fields in answer["paths"]),
     }
     return HostProbe(**about)

@@ -8,9 +8,9 @@ from __future__ import annotations
 import posixpath
 import shlex
 from contextlib import aclosing
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from remote.step import ask, ask_stream
 
@@ -30,6 +30,10 @@ SILENCE_S = 30.0
 """A stop tells each second what is left, except for 10 s after KILL; the host finishes one that is given up here."""
 
 
+Scope = Literal["auto", "always", "never"]
+"""Whether a job is put into a scope of the user's systemd."""
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessIdentity:
     """What proves that a pid still is the process that was seen: all of it is compared before a signal.
@@ -39,12 +43,14 @@ class ProcessIdentity:
         pid: Its process id.
         start_ticks: When it began, in clock ticks since boot: field 22 of ``/proc/PID/stat`` (man 5 proc).
         argv: Its command line as the kernel has it.
+        uid: Its real user; None in an identity from before this was kept, which is not compared then.
     """
 
     boot_id: str
     pid: int
     start_ticks: int
     argv: tuple[str, ...]
+    uid: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +68,9 @@ class FoundProcess:
         children: Processes below it, at any depth.
         by_record: True when longwait's own record names it; False when it was found by its command line.
         script_sha256: SHA-256 of the script when it was started, from the record; None when it was found otherwise.
+        place: Where tmux or systemd lists it: a session's or a unit's name; empty for a plain process, and in what
+            ``find`` gives.
+        notes: What did not go as meant when it was started, a sentence each.
     """
 
     identity: ProcessIdentity
@@ -74,6 +83,8 @@ class FoundProcess:
     children: int = 0
     by_record: bool = False
     script_sha256: str | None = None
+    place: str = ""
+    notes: tuple[str, ...] = ()
 
     @property
     def pid(self) -> int:
@@ -139,11 +150,14 @@ class StopStep:
         step: ``term`` (sent), ``waiting``, ``kill`` (sent) or ``gone``.
         count: Processes signalled, or left; 0 when gone.
         seconds: Since the stop began.
+        left_group: How many of ``count`` had left the job's process group and session, and were known as its own
+            by their parents or by the mark in their environment.
     """
 
     step: str
     count: int
     seconds: float
+    left_group: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,26 +179,70 @@ async def find(host: Host, spec: JobSpec) -> Found:
     Raises:
         RemoteError: The host could not be asked.
     """
-    answer = await ask(host, spec.python, "find", _where(spec))
-    return Found(tuple(_found(fields) for fields in answer["processes"]), answer["script_sha256"])
+    answer = await ask(host, spec.python, "find", where(spec))
+    return Found(tuple(found_process(fields) for fields in answer["processes"]), answer["script_sha256"])
 
 
-async def start(host: Host, spec: JobSpec, *, watch_s: float = WATCH_S) -> FoundProcess:
+async def at_pid(host: Host, python: str, pid: int) -> tuple[FoundProcess | None, bool]:
+    """The process that has a number now, whatever it is, and whether we may signal it; None when there is none.
+
+    Raises:
+        RemoteError: The host could not be asked.
+    """
+    answer = await ask(host, python, "at", {"pid": pid})
+    process = answer["process"]
+    return (None if process is None else found_process(process)), answer["ours"]
+
+
+async def adopt(host: Host, spec: JobSpec, identity: ProcessIdentity) -> FoundProcess:
+    """Record a process that somebody else has started as the job: from then on it is found by that record.
+
+    Args:
+        host: Where.
+        spec: The job; its script and log, or command, are what the record is kept under.
+        identity: Proven again in the same remote step.
+
+    Raises:
+        NotOurProcess: The pid is gone or is another process now.
+        JobAlreadyRuns: Another process is the job; the message names it.
+        RemoteError: The host could not be asked.
+    """
+    answer = await ask(host, spec.python, "adopt", {**where(spec), "identity": asdict(identity)})
+    return found_process(answer["process"])
+
+
+async def strays(host: Host, spec: JobSpec) -> tuple[FoundProcess, ...]:
+    """What a former run has left: processes with the job's mark that belong to no job that runs; roots of their trees.
+
+    Each can be ended by ``stop``.
+
+    Raises:
+        RemoteError: The host could not be asked.
+    """
+    answer = await ask(host, spec.python, "strays", where(spec))
+    return tuple(found_process(fields) for fields in answer["processes"])
+
+
+async def start(
+    host: Host, spec: JobSpec, *, watch_s: float = WATCH_S, launcher: str = "process", scope: Scope = "auto"
+) -> FoundProcess:
     """Start the job, detached from everything; it lives on when the connection ends.
 
     Args:
         host: Where.
         spec: The job.
         watch_s: Seconds that the host watches whether it ends at once.
+        launcher: What makes its process: ``process`` (this step itself), ``tmux`` or ``systemd``.
+        scope: Whether it is put into a scope of the user's systemd, which a logout does not end: ``always``, ``never``,
+            or ``auto``: where the host ends a user's processes at logout and a scope is allowed.
 
     Raises:
         JobAlreadyRuns: A job runs; the message names it.
         CommandFailed: It could not be started, or ended at once; the message says why, ``stderr`` has its last lines.
         RemoteError: The host could not be asked, or its answer was lost: then the job may run.
     """
-    request = {**_where(spec), "env": dict(spec.env), "watch_s": watch_s}
-    answer = await ask(host, spec.python, "start", request, timeout_s=START_TIMEOUT_S)
-    return _found(answer["process"])
+    request = {**where(spec), "env": dict(spec.env), "watch_s": watch_s, "launcher": launcher, "scope": scope}
+    return started_process(await ask(host, spec.python, "start", request, timeout_s=START_TIMEOUT_S))
 
 
 async def stop(
@@ -206,12 +264,20 @@ async def stop(
         RemoteError: The host could not be asked, or its answer was lost: then the host goes on with it.
     """
     request = {**asdict(identity), "grace_s": grace_s}
-    async with aclosing(ask_stream(host, python, "stop", request, silence_s=SILENCE_S)) as answers:
+    async with aclosing(stop_steps(host, python, "stop", request)) as steps:
+        async for step in steps:
+            yield step
+
+
+async def stop_steps(host: Host, python: str, verb: str, request: Fields) -> AsyncGenerator[StopStep]:
+    """Carry out a step that stops something, and give what it tells."""
+    async with aclosing(ask_stream(host, python, verb, request, silence_s=SILENCE_S)) as answers:
         async for answer in answers:
-            yield StopStep(answer["step"], answer["count"], answer["seconds"])
+            yield StopStep(answer["step"], answer["count"], answer["seconds"], answer["left_group"])
 
 
-def _where(spec: JobSpec) -> dict[str, object]:
+def where(spec: JobSpec) -> Fields:
+    """What of a job's settings a remote step needs to know it."""
     return {
         "run_dir": spec.run_dir,
         "script": spec.script,
@@ -221,10 +287,16 @@ def _where(spec: JobSpec) -> dict[str, object]:
     }
 
 
-def _found(fields: Fields) -> FoundProcess:
-    identity = ProcessIdentity(fields["boot_id"], fields["pid"], fields["start_ticks"], tuple(fields["argv"]))
+def started_process(answer: Fields) -> FoundProcess:
+    """What a start has answered."""
+    return replace(found_process(answer["process"]), place=answer["place"], notes=tuple(answer["notes"]))
+
+
+def found_process(fields: Fields) -> FoundProcess:
+    """A process as a remote step describes it."""
+    argv = tuple(fields["argv"])
     return FoundProcess(
-        identity,
+        ProcessIdentity(fields["boot_id"], fields["pid"], fields["start_ticks"], argv, fields["uid"]),
         pgid=fields["pgid"],
         sid=fields["sid"],
         started_at=datetime.fromtimestamp(fields["started_at"], UTC),

@@ -1,4 +1,6 @@
-"""One remote step: ``payload/procctl.py`` carried to the host, run there once by its Python, and gone again.
+"""One remote step: a program of ``payload/`` carried to the host, run there once by its Python, and gone again.
+
+What most steps need is ``procctl.py``; a verb of another file (``VERBS_OF``) takes that one along, and what it imports.
 
 The program travels on stdin, so nothing is left on the host and the process list shows one short line; the request
 follows it there too, since it can hold the job's variables. A step that tells its progress (``stop``) goes through
@@ -27,6 +29,26 @@ if TYPE_CHECKING:
 Fields = dict[str, Any]
 """A decoded JSON object."""
 
+VERBS_OF: Mapping[str, str] = {
+    "start": "starts",
+    "put": "scripts",
+    "read": "scripts",
+    "compile": "scripts",
+    "probe": "hosts",
+    "discover": "discover",
+    "clients": "discover",
+    "checks": "checks",
+    "gpu": "checks",
+    "unit_find": "units",
+    "unit_start": "units",
+    "unit_stop": "units",
+    "command": "commands",
+}
+"""Which file has a verb, where it is not ``procctl``."""
+
+_PART = "part=types.ModuleType(%r)\nsys.modules[part.__name__]=part\nexec(compile(%r,%r,'exec'),part.__dict__)\n"
+"""Makes a file a module under its own name, for those that import it."""
+
 # Both boots must run on any Python, 2.7 included: an old one is to be told apart from a broken host.
 _AGE_CHECK = "sys.version_info>=(3,8) or sys.exit('longwait-old-python '+sys.version.split()[0])"
 BOOT = f"import sys;{_AGE_CHECK};i=sys.stdin.buffer;exec(compile(i.read(int(i.readline())),'procctl','exec'))"
@@ -42,9 +64,27 @@ _KINDS: Mapping[str, type[RemoteError]] = {"not_ours": NotOurProcess, "already_r
 
 
 @cache
-def program() -> bytes:
-    """The program that runs on the host."""
-    return files("remote.payload").joinpath("procctl.py").read_bytes()
+def program(verb: str) -> bytes:
+    """The program that carries out a verb on the host: its file, after those that it imports, made modules there."""
+    name = VERBS_OF.get(verb, "procctl")
+    parts = [_PART % (f"{_PACKAGE}{part}", _source(part), part) for part in _needed(name)]
+    last = f"exec(compile({_source(name)!r},{name!r},'exec'))\n"
+    return "".join(["import sys,types\n", *parts, last]).encode("ascii") if parts else _source(name)
+
+
+_PACKAGE = "remote.payload."
+
+
+def _source(name: str) -> bytes:
+    return files("remote.payload").joinpath(f"{name}.py").read_bytes()
+
+
+def _needed(name: str) -> list[str]:
+    """The files that a file imports, at any depth, in the order in which they can be made."""
+    order: list[str] = []
+    for part in re.findall(rb"^from remote\.payload\.(\w+) import", _source(name), re.MULTILINE):
+        order += [inner for inner in (*_needed(part.decode()), part.decode()) if inner not in order]
+    return order
 
 
 def encode(verb: str, request: Mapping[str, object]) -> str:
@@ -60,7 +100,7 @@ async def ask(
     Args:
         host: Where.
         python: Which Python there.
-        verb: What to do; ``procctl.VERBS`` lists them.
+        verb: What to do; ``VERBS`` of the payload's files lists them.
         request: What the verb needs.
         data: A file's content, for the verbs that take one.
         timeout_s: Seconds it may take.
@@ -72,7 +112,8 @@ async def ask(
         RemoteError: The host could not be asked.
     """
     argv = (python, "-ISBc", BOOT)
-    stdin = b"%d\n%b%b\n%b" % (len(program()), program(), encode(verb, request).encode("ascii"), data)
+    code = program(verb)
+    stdin = b"%d\n%b%b\n%b" % (len(code), code, encode(verb, request).encode("ascii"), data)
     # What it raises in spite of ``check=False`` is a fault of the connection, not of the host's Python.
     done = await host.run(argv, stdin=stdin, timeout_s=timeout_s, check=False)
     if done.status != 0:
@@ -96,7 +137,7 @@ async def ask_stream(
     Raises:
         RemoteError: Those of ``ask``, and ``CommandTimedOut`` for a silence.
     """
-    packed = base64.b64encode(zlib.compress(program(), 9)).decode("ascii")
+    packed = base64.b64encode(zlib.compress(program(verb), 9)).decode("ascii")
     argv = (python, "-ISBc", PACKED_BOOT, packed, encode(verb, request))
     shown = (*argv[:2], "...")
     waiting = b""

@@ -28,6 +28,18 @@ TREE = (
     "subprocess.Popen(['sleep', '600'], start_new_session=True)\n"
     "subprocess.Popen([sys.executable, '-c', 'import subprocess; subprocess.run([\"sleep\", \"600\"])'])\n"
 ) + SLEEPER
+DAEMONS = (
+    "import os, subprocess, sys\n"
+    "def daemon(*argv, **more):\n"
+    "    if os.fork() == 0:\n"
+    "        os.setsid()\n"
+    "        subprocess.Popen(argv, **more)\n"
+    "        os._exit(0)\n"
+    "    os.wait()\n"
+    "daemon('sleep', '600')\n"
+    "daemon('sh', '-c', 'sleep 600 & wait')\n"
+) + SLEEPER
+"""Starts what leaves its group, its session and its tree: three processes with another parent."""
 FAILING = "import sys\nprint('reading')\nsys.exit('no such dataset')\n"
 
 

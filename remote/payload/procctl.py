@@ -1,14 +1,16 @@
-"""What longwait does on the host: find, start and stop the job, and put its script in place.
+"""What longwait does on the host: find and stop the job, and what every other step there stands on.
 
-Carried over by ``remote.step`` for each step and gone afterwards: one file, Python 3.8 or newer, the standard
-library only, Linux only (``/proc``; man 5 proc). It is long because it must be one file. The request is a JSON object,
-given as the argument or as the first line of stdin; what follows on stdin is a file's content. The answer is a line
-of JSON (``stop``: several); one with ``error`` and ``text`` says why not, and nothing was changed unless it says so.
+Carried over by ``remote.step`` for each step and gone afterwards: Python 3.8 or newer, the standard library only,
+Linux only (``/proc``; man 5 proc). The files beside it are carried together with it, for the steps that need them.
+The request is a JSON object, given as the argument or as the first line of stdin; what follows on stdin is a file's
+content. The answer is a line of JSON (``stop``: several); one with ``error`` and ``text`` says why not, and nothing
+was changed unless it says so.
 
 What is left on the host: ``RUN_DIR/.longwait/job-KEY.json``, the record of the start of a job that was last, and beside
 it the empty ``job-KEY.lock`` that starts take; KEY stands for the job, so that those of one folder have their own. The
 job itself holds no lock: a lock that its children inherit would outlive it and say that it runs when it does not.
-Whether it runs is read from ``/proc``.
+Whether it runs is read from ``/proc``. All that the job starts inherits ``LONGWAIT_JOB=KEY.RUN`` in its environment,
+RUN being another one at each start, so that what leaves its process group is still known as this run's.
 """
 
 # Paths go through os, not pathlib (pyproject.toml exempts this file): names are bytes to Linux, the functions of os
@@ -16,7 +18,6 @@ Whether it runs is read from ``/proc``.
 
 from __future__ import annotations
 
-import base64
 import contextlib
 import errno
 import fcntl
@@ -24,17 +25,12 @@ import getpass
 import hashlib
 import json
 import os
+import pwd
 import re
-import secrets
-import shutil
 import signal
-import socket
-import stat
-import subprocess
 import sys
 import time
-import warnings
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,18 +41,17 @@ if TYPE_CHECKING:
 LOCK_WAIT_S = 15.0
 """A start holds the lock for a little over a second; more than this means that something hangs."""
 
-WATCH_S = 1.0
-"""How long by default a new job is watched: a wrong path, a missing module or a taken lock shows within it."""
+MARK = "LONGWAIT_JOB"
+"""The variable by which what a run of a job has started is known, wherever it went: ``KEY.RUN``."""
+
+FREEZE_ROUNDS = 20
+"""Looks at most before KILL: each finds what forked before it was halted, so two or three do."""
 
 KILL_WAIT_S = 10.0
 """A killed process is gone at once unless the kernel holds it (disk or GPU driver); then waiting longer is no use."""
 
 EAGER_S = 2.0
 """The time in which a stop looks often, since most jobs end within it; later it spares the host."""
-
-TAIL_LINES = 20
-TAIL_BYTES = 65_536
-BLOCK = 1_048_576
 
 # fmt: off
 BYSTANDERS = frozenset({
@@ -106,6 +101,11 @@ class Proc(NamedTuple):
     threads: int
 
     @property
+    def key(self) -> tuple[int, int]:
+        """What names it for good within this boot of the host."""
+        return self.pid, self.start_ticks
+
+    @property
     def alive(self) -> bool:
         """False for a zombie, unless only its first thread has ended."""
         return self.state not in "ZXx" or self.threads > 1
@@ -141,6 +141,35 @@ def read_cwd(pid: int) -> str:
         return os.readlink(f"/proc/{pid}/cwd")
     except OSError:
         return ""
+
+
+def read_uid(pid: int) -> int | None:
+    """Its real user id; None when it is gone."""
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            found = re.search(rb"^Uid:\s+(\d+)", file.read(), re.MULTILINE)
+    except OSError:
+        return None
+    return int(found[1]) if found else None
+
+
+def read_mark(pid: int) -> str | None:
+    """The run that its environment names; empty when none, None when that can't be told (gone, another user's, new)."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            environ = file.read()
+    except OSError:
+        return None
+    if not environ:  # a kernel thread, or one that becomes another program at this moment
+        return None
+    begin = MARK.encode("ascii") + b"="
+    return next((os.fsdecode(word[len(begin) :]) for word in environ.split(b"\0") if word.startswith(begin)), "")
+
+
+def same_now(proc: Proc) -> Proc | None:
+    """The same process as it is now; None when it is gone or its number is another's."""
+    now = read_stat(proc.pid)
+    return now if now is not None and now.alive and now.start_ticks == proc.start_ticks else None
 
 
 def read_table() -> dict[int, Proc]:
@@ -180,6 +209,7 @@ def below(roots: set[int], table: dict[int, Proc]) -> set[int]:
 
 def describe(proc: Proc, table: dict[int, Proc], record: Fields | None = None) -> Fields:
     """What there is to say of a process; ``record`` is longwait's own when it names this process."""
+    uid = read_uid(proc.pid)
     ticks_a_second = os.sysconf("SC_CLK_TCK")
     age_s = max(0.0, time.clock_gettime(time.CLOCK_BOOTTIME) - proc.start_ticks / ticks_a_second)
     return {
@@ -192,11 +222,20 @@ def describe(proc: Proc, table: dict[int, Proc], record: Fields | None = None) -
         "started_at": time.time() - age_s,
         "age_s": age_s,
         "cwd": read_cwd(proc.pid),
-        "user": user_name(),
+        "user": name_of(uid),
+        "uid": uid,
         "children": len(below({proc.pid}, table)),
         "by_record": record is not None,
         "script_sha256": record.get("script_sha256") if record else None,
     }
+
+
+def name_of(uid: int | None) -> str:
+    """A user's name; the number when the host has no name for it, empty for None."""
+    try:
+        return "" if uid is None else pwd.getpwuid(uid).pw_name
+    except KeyError:
+        return str(uid)
 
 
 def user_name() -> str:
@@ -370,7 +409,8 @@ def find_jobs(request: Fields) -> list[Fields]:
         if proc is not None and proc.start_ticks == record.get("start_ticks"):
             return [describe(proc, table, record)]
     not_it = lineage(os.getpid(), table)
-    matching = {pid for pid in set(table) - not_it if owned(pid) and is_job(pid, request)}
+    named = (pid for pid in set(table) - not_it if owned(pid) and is_job(pid, request))
+    matching = {pid for pid in named if same_world(pid, unknown=True)}
     roots = (pid for pid in matching if not matching & (lineage(pid, table) - {pid}))
     return [describe(table[pid], table) for pid in sorted(roots)]
 
@@ -383,6 +423,46 @@ def find(request: Fields) -> Fields:
     except OSError:
         digest = None
     return {"processes": find_jobs(request), "script_sha256": digest}
+
+
+def at(request: Fields) -> Fields:
+    """The process that has a number now, whatever it is; ``ours`` says whether we may signal it."""
+    table = read_table()
+    proc = table.get(request["pid"])
+    if proc is None:
+        return {"process": None, "ours": False}
+    return {"process": describe(proc, table), "ours": os.geteuid() == 0 or owned(proc.pid)}
+
+
+def adopt(request: Fields) -> Fields:
+    """Record a process that somebody else has started as the job, when it still is the one that was seen."""
+    make_folder(request)
+    lock = take_lock(lock_path(request))
+    proc = proven(request["identity"])
+    others = [process["pid"] for process in find_jobs(request) if process["pid"] != proc.pid]
+    if others:
+        raise RefusedError("already_runs", f"Another process is the job already: {others[0]}; nothing was changed.")
+    write_record(request, proc.pid, started=False)
+    os.close(lock)
+    return {"process": describe(proc, read_table(), read_record(request))}
+
+
+def strays(request: Fields) -> Fields:
+    """What bears the job's mark and does not belong to a job that runs: left over from a former run."""
+    table = read_table()
+    family = lineage(os.getpid(), table)
+    for process in find_jobs(request):
+        root = table.get(process["pid"])
+        family |= {proc.pid for proc in Family(root).look()} if root is not None else set()
+    run = job_key(request) + "."
+    left = [
+        proc
+        for pid, proc in table.items()
+        if pid not in family and owned(pid) and (read_mark(pid) or "").startswith(run) and same_world(pid)
+    ]
+    pids = {proc.pid for proc in left}
+    roots = [proc for proc in left if proc.ppid not in pids]
+    return {"processes": [describe(proc, table) for proc in sorted(roots, key=lambda proc: proc.pid)]}
 
 
 # -- what outlives this step
@@ -442,6 +522,8 @@ def proven(identity: Fields) -> Proc:
         why_not = f"process {pid} is another one now: it began at another time"
     elif read_argv(pid) != identity["argv"]:
         why_not = f"the command line of process {pid} is another one now"
+    elif identity.get("uid") is not None and read_uid(pid) != identity["uid"]:
+        why_not = f"process {pid} belongs to another user now"
     if proc is None or why_not:
         raise RefusedError("not_ours", f"Nothing was signalled: {why_not}.")
     return proc
@@ -477,34 +559,100 @@ def send(proc: Proc, number: int) -> bool:
 
 
 class Family:
-    """The processes of a job: its tree, and the group and the session that it leads.
+    """The processes of a job: its tree, the group and the session that it leads, and what bears its mark.
 
     Each is known by pid and start time, so one that leaves the group, or whose parent ends, stays known. A job that
-    was started without a group of its own shares it with strangers: then only the tree is the job's. What left the
-    tree, the group and the session before the stop (a daemon) can't be told from a stranger, and is left alone.
+    was started without a group of its own shares it with strangers: then only the tree is the job's. The mark
+    (``LONGWAIT_JOB`` in the environment, from the start) is another one for each run, and counts for processes that
+    began after the job's own did, so that nothing of a former or a next run, or of a job around this one, is taken for
+    its child. What left tree, group and session
+    before the stop and bears no mark (a daemon with a clean environment, a job started by hand) can't be told from a
+    stranger, and is left alone.
+
+    The process table is no snapshot: a number can be another process's between two of its lines. A kinship is
+    believed only when both ends are read again and are the same: the kernel gives no number away that a living
+    process has as its pid, group or session.
     """
 
     def __init__(self, root: Proc) -> None:
         self.root = root
-        self.known = {(root.pid, root.start_ticks)}
+        self.known = {root.key}
+        mark = read_mark(root.pid) or ""
+        # Believed only when it still is the same process after the reading: else it may be a stranger's, a next run's.
+        self.mark = mark if same_now(root) is not None else ""
+        self.unmarked: set[tuple[int, int]] = set()
         self.leads_group = root.pgid == root.pid != os.getpgid(0)
         self.leads_session = root.sid == root.pid != os.getsid(0)
 
     def look(self) -> list[Proc]:
         """Those that are alive now, oldest first, so that a parent hears of the end before its children go."""
         table = read_table()
-        mine = {pid for pid, proc in table.items() if (pid, proc.start_ticks) in self.known}
-        # A stranger can only have the number of the group once the last member is gone, so an empty one is given up.
-        self.leads_group = self.leads_group and any(table[pid].pgid == self.root.pid for pid in mine)
-        self.leads_session = self.leads_session and any(table[pid].sid == self.root.pid for pid in mine)
-        for pid, proc in table.items():
-            if (self.leads_group and proc.pgid == self.root.pid) or (self.leads_session and proc.sid == self.root.pid):
-                mine.add(pid)
-        mine |= below(mine, table)
+        mine = {pid for pid, proc in table.items() if proc.key in self.known}
+        if self.leads_group:
+            self.leads_group = self._add_members(mine, table, lambda proc: proc.pgid)
+        if self.leads_session:
+            self.leads_session = self._add_members(mine, table, lambda proc: proc.sid)
+        self._add_marked(mine, table)
+        self._add_children(mine, table)
         mine -= lineage(os.getpid(), table)
         procs = [table[pid] for pid in mine]
-        self.known |= {(proc.pid, proc.start_ticks) for proc in procs}
+        self.known |= {proc.key for proc in procs}
         return sorted(procs, key=lambda proc: proc.start_ticks)
+
+    def outside(self, procs: list[Proc]) -> int:
+        """How many of them have left the group and the session of the job."""
+        return sum(self.root.pid not in {proc.pgid, proc.sid} for proc in procs)
+
+    def _add_members(self, mine: set[int], table: dict[int, Proc], number: Callable[[Proc], int]) -> bool:
+        """Add the group or the session; False when none that is known is in it: its number may be a stranger's now."""
+        known = [table[pid] for pid in mine if number(table[pid]) == self.root.pid]
+        members = {pid for pid, proc in table.items() if number(proc) == self.root.pid}
+        for proc in known:
+            now = same_now(proc)
+            if now is not None and number(now) == self.root.pid:
+                mine |= members
+                return True
+        return False
+
+    def _add_children(self, mine: set[int], table: dict[int, Proc]) -> None:
+        """Add all below: each child whose parent is proven after the child has been read once more."""
+        children: dict[int, list[Proc]] = {}
+        for proc in table.values():
+            children.setdefault(proc.ppid, []).append(proc)
+        waiting = list(mine)
+        while waiting:
+            parent = table[waiting.pop()]
+            again = ((proc, same_now(proc)) for proc in children.get(parent.pid, ()) if proc.pid not in mine)
+            born = {proc.pid for proc, now in again if now is not None and now.ppid == parent.pid}
+            if born and same_now(parent) is not None:
+                mine |= born
+                waiting.extend(born)
+
+    def _add_marked(self, mine: set[int], table: dict[int, Proc]) -> None:
+        """Add what bears the job's mark; what was seen without it is not looked at again."""
+        if not self.mark:
+            return
+        for pid, proc in table.items():
+            if pid in mine or proc.start_ticks < self.root.start_ticks or proc.key in self.unmarked:
+                continue
+            mark = read_mark(pid) if owned(pid) else ""
+            if mark == self.mark and same_world(pid) and same_now(proc) is not None:
+                mine.add(pid)
+            elif mark is not None:
+                self.unmarked.add(proc.key)
+
+
+def same_world(pid: int, *, unknown: bool = False) -> bool:
+    """Whether a process lives where we do, not in a container that may have a job of the same paths.
+
+    Args:
+        pid: The process.
+        unknown: What to answer where it may not be seen.
+    """
+    try:
+        return os.stat(f"/proc/{pid}/ns/pid").st_ino == os.stat("/proc/self/ns/pid").st_ino
+    except OSError:
+        return unknown
 
 
 def stop(request: Fields) -> None:
@@ -516,18 +664,18 @@ def end_job(request: Fields, emit: Emit) -> None:
     """The stop itself; proof and first signal are in this one function."""
     began = time.monotonic()
     family = Family(proven(request))
-    procs = family.look()
-    emit(step="term", count=sum(terminate(proc) for proc in procs), seconds=time.monotonic() - began)
+    sent = [proc for proc in family.look() if terminate(proc)]
+    emit(step="term", count=len(sent), left_group=family.outside(sent), seconds=time.monotonic() - began)
     if wait_gone(family, began, request["grace_s"], emit):
         killed = kill_all(family)
-        emit(step="kill", count=killed, seconds=time.monotonic() - began)
+        emit(step="kill", count=len(killed), left_group=family.outside(killed), seconds=time.monotonic() - began)
         left = wait_gone(family, time.monotonic(), KILL_WAIT_S, emit=None)
         if left:
             pids = ", ".join(f"{proc.pid} (state {proc.state})" for proc in left)
             raise RefusedError(
                 "left", f"Processes are left even after KILL: {pids}; the kernel or another user holds them."
             )
-    emit(step="gone", count=0, seconds=time.monotonic() - began)
+    emit(step="gone", count=0, left_group=0, seconds=time.monotonic() - began)
 
 
 def terminate(proc: Proc) -> bool:
@@ -538,16 +686,21 @@ def terminate(proc: Proc) -> bool:
     return sent
 
 
-def kill_all(family: Family) -> int:
-    """KILL in rounds, since a process may fork between the look and the signal; how many were signalled."""
-    killed: set[int] = set()
-    for _ in range(20):
+def kill_all(family: Family) -> list[Proc]:
+    """KILL, all of them halted first: what is halted can't fork between the look and the signal; those signalled."""
+    halted: set[tuple[int, int]] = set()
+    procs: list[Proc] = []
+    for _ in range(FREEZE_ROUNDS):
         procs = family.look()
-        if not procs:
+        new = [proc for proc in procs if proc.key not in halted]
+        if not new:
             break
-        killed |= {proc.pid for proc in procs if send(proc, signal.SIGKILL)}
-        time.sleep(0.02)
-    return len(killed)
+        for proc in new:
+            send(proc, signal.SIGSTOP)
+            halted.add(proc.key)
+    killed = [proc for proc in procs if send(proc, signal.SIGKILL)]
+    late = wait_gone(family, time.monotonic(), 1.0, emit=None)  # those that were too many to be halted in time
+    return killed + [proc for proc in late if send(proc, signal.SIGKILL) and proc.key not in halted]
 
 
 def wait_gone(family: Family, began: float, wait_s: float, emit: Emit | None) -> list[Proc]:
@@ -559,44 +712,12 @@ def wait_gone(family: Family, began: float, wait_s: float, emit: Emit | None) ->
         if not left or now - began >= wait_s:
             return left
         if emit is not None and now - told >= 1.0:
-            emit(step="waiting", count=len(left), seconds=now - began)
+            emit(step="waiting", count=len(left), left_group=family.outside(left), seconds=now - began)
             told = now
         time.sleep(min(0.05 if now - began < EAGER_S else 0.5, max(0.001, began + wait_s - now)))
 
 
-# -- start
-
-
-def start(request: Fields) -> None:
-    """Start the job unless one runs; answers who it is, or why it is not."""
-    detached(lambda emit: start_job(request, emit))
-
-
-def start_job(request: Fields, emit: Emit) -> None:
-    """The start itself, under the lock from the look to the end of the watch."""
-    if not request["argv"]:
-        raise RefusedError("no_command", "There is no command to start the job with; set `command`.")
-    make_folder(request)
-    lock = take_lock(lock_path(request))
-    running = find_jobs(request)
-    if running:
-        who = running[0]
-        since = time.strftime("%Y-%m-%d %H:%M:%S %Z", time.localtime(who["started_at"]))
-        raise RefusedError("already_runs", f"The job runs already: process {who['pid']} since {since}.", process=who)
-    log = open_log(full_path(request, "log"))
-    log_size = os.fstat(log).st_size
-    pid = spawn(request, log)
-    os.close(log)
-    ended = watch(pid, request.get("watch_s", WATCH_S))
-    if ended is not None:
-        tail = log_tail(full_path(request, "log"), log_size)
-        said = f" Its last line: {tail[-1]}" if tail else " It printed nothing."
-        raise RefusedError("died", f"The job ended at once, {exit_words(ended)}.{said}", status=ended, tail=tail)
-    proc = read_stat(pid)
-    if proc is None:
-        raise RefusedError("died", "The job ended at once; its exit status is not known.")
-    emit(process=describe(proc, read_table(), read_record(request)))
-    os.close(lock)
+# -- the lock and the record
 
 
 def make_folder(request: Fields) -> None:
@@ -628,68 +749,8 @@ def is_locked(lock: int) -> bool:
     return True
 
 
-def open_log(path: str) -> int:
-    """Open the job's log for appending."""
-    if os.path.isdir(path):
-        raise RefusedError("log", f"The job's log {path} is a folder; set `log` to a file.")
-    return os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
-
-
-def spawn(request: Fields, log: int) -> int:
-    """Start the job's process and give its pid; it is recorded before it runs, so none ever runs unrecorded.
-
-    The child waits for the word to go; should we die before it is given, it ends instead.
-    """
-    go_reader, go_writer = os.pipe()
-    failure_reader, failure_writer = os.pipe()
-    pid = os.fork()
-    if pid == 0:
-        try:
-            os.close(go_writer)
-            if os.read(go_reader, 1):
-                become_job(request, log, failure_writer)
-        except OSError as error:
-            os.write(failure_writer, f"{error.filename}: {error.strerror}".encode("utf-8", "replace"))
-        finally:
-            os._exit(127)
-    os.close(go_reader)
-    os.close(failure_writer)
-    try:
-        write_record(request, pid)
-        os.write(go_writer, b"g")
-    finally:
-        os.close(go_writer)
-    with os.fdopen(failure_reader, "rb") as failures:
-        failure = failures.read().decode("utf-8", "replace")  # ends when the job's program has replaced ours
-    if failure:
-        os.waitpid(pid, 0)
-        raise RefusedError("not_started", f"The job was not started: {failure.rstrip('.')}.", status=127)
-    return pid
-
-
-def become_job(request: Fields, log: int, failure_writer: int) -> NoReturn:
-    """The child: its own session, nothing of ours open, signals as a program expects them but HUP ignored."""
-    os.setsid()
-    os.dup2(log, 1)
-    os.dup2(log, 2)
-    for name in os.listdir("/proc/self/fd"):
-        if int(name) not in {0, 1, 2, failure_writer}:
-            with contextlib.suppress(OSError):  # the one that listed the folder is closed by now
-                os.close(int(name))
-    for number in (signal.SIGINT, signal.SIGPIPE, signal.SIGXFSZ):
-        signal.signal(number, signal.SIG_DFL)
-    if os.umask(0o022) & 0o700:
-        os.umask(0o077)
-    os.chdir(run_folder(request))
-    env = {name: value for name, value in {**os.environ, **request.get("env", {})}.items() if value is not None}
-    try:
-        os.execvpe(request["argv"][0], request["argv"], env)  # noqa: S606 - the operator's own command, no shell
-    except OSError as error:  # its name would be that of the last folder of PATH
-        raise OSError(error.errno, error.strerror, request["argv"][0]) from error
-
-
-def write_record(request: Fields, pid: int) -> None:
-    """Write the record of the job whole or not at all."""
+def write_record(request: Fields, pid: int, *, started: bool = True) -> None:
+    """Write the record of the job whole or not at all; of one that we have not started, its script is not known."""
     proc = read_stat(pid)
     script = full_path(request, "script")
     record = {
@@ -700,7 +761,7 @@ def write_record(request: Fields, pid: int) -> None:
         "script": settled_path(request, "script"),
         "log": settled_path(request, "log"),
         "started_at": time.time(),
-        "script_sha256": sha256_of(script) if script else None,
+        "script_sha256": sha256_of(script) if script and started else None,
     }
     path = record_path(request)
     with open(path + ".new", "w", encoding="ascii") as file:
@@ -710,216 +771,13 @@ def write_record(request: Fields, pid: int) -> None:
     os.replace(path + ".new", path)
 
 
-def watch(pid: int, watch_s: float) -> int | None:
-    """Watch the new job for a moment: its exit status when it ends (negative: a signal), None when it lives."""
-    deadline = time.monotonic() + watch_s
-    while time.monotonic() < deadline:
-        ended, status = os.waitpid(pid, os.WNOHANG)
-        if ended:
-            return os.WEXITSTATUS(status) if os.WIFEXITED(status) else -os.WTERMSIG(status)
-        time.sleep(0.02)
-    return None
-
-
-def exit_words(status: int) -> str:
-    """An exit status as words."""
-    return f"killed by signal {-status}" if status < 0 else f"exit status {status}"
-
-
-def log_tail(path: str, offset: int) -> list[str]:
-    """The last lines that were appended to a log since it had a size."""
-    with open(path, "rb") as file:
-        size = file.seek(0, os.SEEK_END)
-        file.seek(max(offset if offset <= size else 0, size - TAIL_BYTES))
-        return file.read().decode("utf-8", "replace").splitlines()[-TAIL_LINES:]
-
-
-# -- files
-
-
 def sha256_of(path: str) -> str:
     """SHA-256 of a file, hex."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
-        for block in iter(lambda: file.read(BLOCK), b""):
+        for block in iter(lambda: file.read(1_048_576), b""):
             digest.update(block)
     return digest.hexdigest()
-
-
-def put(request: Fields) -> Fields:
-    """Put a file in place, whole or not at all, and keep the former one beside it.
-
-    The content is written beside the target, read back and compared with what was meant, and renamed over it.
-    A link is followed: what it points to is replaced, and the link stays.
-    """
-    path = os.path.realpath(os.path.expanduser(request["path"]))
-    if os.path.lexists(path) and not os.path.isfile(path):
-        raise RefusedError("not_a_file", f"{path} is not an ordinary file; nothing was written.")
-    folder = os.path.dirname(path)
-    directory = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    temporary = os.path.join(folder, f".longwait-put-{secrets.token_hex(8)}")
-    try:
-        fcntl.flock(directory, fcntl.LOCK_EX)
-        receive(temporary, request)
-        if os.path.exists(path) and sha256_of(path) == request["sha256"]:
-            return {"path": path, "changed": False, "kept": None}
-        like_former(temporary, path)
-        kept = keep_former(path)
-        os.replace(temporary, path)
-        os.fsync(directory)
-        prune(path, request.get("keep", 10))
-    finally:
-        os.close(directory)
-        with contextlib.suppress(FileNotFoundError):  # it has become the file itself
-            os.unlink(temporary)
-    return {"path": path, "changed": True, "kept": kept}
-
-
-def receive(temporary: str, request: Fields) -> None:
-    """Write what comes on stdin, and prove that it is all there and the same."""
-    left = request["size"]
-    with open(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        while left:
-            block = sys.stdin.buffer.read(min(left, BLOCK))
-            if not block:
-                raise RefusedError("short", f"The upload ended {left} bytes early; the former file is untouched.")
-            file.write(block)
-            left -= len(block)
-        file.flush()
-        os.fsync(file.fileno())
-    if sha256_of(temporary) != request["sha256"]:
-        raise RefusedError("differs", "What arrived is not what was sent (SHA-256); the former file is untouched.")
-
-
-def like_former(temporary: str, path: str) -> None:
-    """Give the new file the mode and owner of the former one."""
-    try:
-        former = os.stat(path)
-    except FileNotFoundError:
-        os.chmod(temporary, 0o644)
-        return
-    with contextlib.suppress(PermissionError):  # only root gives files away
-        os.chown(temporary, former.st_uid, former.st_gid)
-    os.chmod(temporary, stat.S_IMODE(former.st_mode))
-
-
-def keep_former(path: str) -> str | None:
-    """Keep the file under a name that says when it was replaced and what it was; the name, None when there is none."""
-    if not os.path.exists(path):
-        return None
-    stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    kept = f"{path}.{stamp}.{sha256_of(path)[:8]}"
-    try:
-        os.link(path, kept)
-    except FileExistsError:
-        return kept  # replaced twice within a second; the same name is the same content
-    except OSError:
-        shutil.copy2(path, kept)  # a file system without hard links
-    return kept
-
-
-def prune(path: str, keep: int) -> None:
-    """Remove the oldest kept files beyond a number."""
-    folder, name = os.path.split(path)
-    pattern = re.compile(re.escape(name) + r"\.\d{8}T\d{6}Z\.[0-9a-f]{8}")
-    kept = sorted(entry for entry in os.listdir(folder) if pattern.fullmatch(entry))
-    for entry in kept[: max(0, len(kept) - keep)]:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, entry))
-
-
-def read(request: Fields) -> Fields:
-    """A file's first bytes and the digest of the whole."""
-    path = os.path.expanduser(request["path"])
-    if not os.path.exists(path):
-        return {"exists": False}
-    if not os.path.isfile(path):
-        raise RefusedError("not_a_file", f"{path} is not an ordinary file.")
-    with open(path, "rb") as file:
-        content = file.read(request["max_bytes"])
-    return {
-        "exists": True,
-        "content": base64.b64encode(content).decode("ascii"),
-        "size": os.path.getsize(path),
-        "sha256": sha256_of(path),
-    }
-
-
-def compiles(request: Fields) -> Fields:
-    """Whether stdin is a Python program by this Python; nothing is run and nothing written."""
-    warnings.simplefilter("ignore")
-    source = sys.stdin.buffer.read()
-    try:
-        compile(source, request["name"], "exec", dont_inherit=True)
-    except SyntaxError as error:
-        # Its own text is that of a file of this name, if there is one, and that is not what was compiled.
-        lines = source.decode("utf-8", "replace").split("\n")
-        text = lines[error.lineno - 1].strip() if error.lineno and error.lineno <= len(lines) else ""
-        return {"ok": False, "line": error.lineno or None, "message": error.msg, "text": text[:200]}
-    except (ValueError, RecursionError, MemoryError) as error:
-        return {"ok": False, "line": None, "message": str(error) or "it is nested too deeply", "text": ""}
-    return {"ok": True}
-
-
-# -- probe
-
-
-def probe(request: Fields) -> Fields:
-    """What the host is like: its clock, its user, some paths, and whether a Python has some modules."""
-    now = time.time()
-    local = time.localtime(now)
-    return {
-        "hostname": socket.gethostname(),
-        "user": user_name(),
-        "python": sys.version.split()[0],
-        "boot_id": boot_id(),
-        "uptime_s": time.clock_gettime(time.CLOCK_BOOTTIME),
-        "now": now,
-        "zone": local.tm_zone,
-        "utc_offset_s": local.tm_gmtoff,
-        "pidfd": hasattr(os, "pidfd_open") and hasattr(signal, "pidfd_send_signal"),
-        "lingering": lingering(),
-        "paths": [about_path(path) for path in request.get("paths", ())],
-        "modules": {name: module_version(name) for name in request.get("modules", ())},
-    }
-
-
-def lingering() -> bool | None:
-    """Whether systemd lets the user's processes outlive a logout for certain; None where there is no systemd."""
-    if not os.path.isdir("/run/systemd/system"):
-        return None
-    return os.path.exists(os.path.join("/var/lib/systemd/linger", user_name()))
-
-
-def about_path(name: str) -> Fields:
-    """What may be done with a path, and the space where it is."""
-    path = os.path.expanduser(name)
-    folder = path if os.path.isdir(path) else os.path.dirname(os.path.abspath(path))
-    try:
-        free = shutil.disk_usage(folder).free
-    except OSError:
-        free = None
-    return {
-        "path": name,
-        "exists": os.path.exists(path),
-        "is_dir": os.path.isdir(path),
-        "readable": os.access(path, os.R_OK),
-        "writable": os.access(path, os.W_OK),
-        "folder_writable": os.access(folder, os.W_OK | os.X_OK),
-        "free_bytes": free,
-    }
-
-
-def module_version(name: str) -> str | None:
-    """The version of a module as a job would import it; empty when it has none, None when it can't be imported."""
-    code = f"import importlib; print(getattr(importlib.import_module({name!r}), '__version__', ''))"
-    try:
-        done = subprocess.run(  # noqa: S603 - our own code, this Python
-            [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=20, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return None
-    return done.stdout.decode("utf-8", "replace").strip() if done.returncode == 0 else None
 
 
 # -- the step
@@ -927,12 +785,10 @@ def module_version(name: str) -> str | None:
 
 VERBS: dict[str, Callable[[Fields], Fields | None]] = {
     "find": find,
-    "start": start,
+    "at": at,
+    "adopt": adopt,
+    "strays": strays,
     "stop": stop,
-    "put": put,
-    "read": read,
-    "compile": compiles,
-    "probe": probe,
 }
 """What a request can ask for; a verb that gives None has answered by itself."""
 
@@ -948,12 +804,12 @@ def os_refusal(error: OSError) -> Fields:
     return {"error": "os", "text": f"The host refused:{where}: {str(error.strerror or error).rstrip('.')}."}
 
 
-def main() -> None:
+def main(verbs: dict[str, Callable[[Fields], Fields | None]]) -> None:
     """Carry out the one request."""
     signal.signal(signal.SIGHUP, signal.SIG_IGN)  # for a job that is started, too; Python itself ignores PIPE
     request = json.loads(sys.argv[1] if len(sys.argv) > 1 else sys.stdin.buffer.readline())
     try:
-        answer = VERBS[request["verb"]](request)
+        answer = verbs[request["verb"]](request)
     except RefusedError as refusal:
         answer = refusal.answer
     except OSError as error:
@@ -964,4 +820,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(VERBS)

@@ -20,11 +20,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from remote import step
-from remote.errors import CommandFailed, CommandTimedOut, NoSession
+from remote.errors import CommandFailed, CommandTimedOut, NoSession, NotOurProcess
 from remote.files import check_syntax, put_file, read_file
 from remote.host import Completed
 from remote.local import LocalHost
-from remote.payload import procctl
+from remote.payload import procctl, starts
 from remote.probe import probe
 from remote.step import ask, ask_stream
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 HOST = LocalHost()
 PYTHON = sys.executable
-SOURCE = Path(procctl.__file__)
+PAYLOADS = [path for path in Path(procctl.__file__).parent.glob("*.py") if path.name != "run_inference.py"]
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
@@ -44,11 +44,42 @@ def files_in(folder: Path) -> dict[str, bytes]:
 # -- the program
 
 
-def test_it_is_written_in_the_language_of_python_3_8_and_imports_nothing_of_ours() -> None:
-    tree = ast.parse(SOURCE.read_text(), feature_version=(3, 8))
+@pytest.mark.parametrize("path", PAYLOADS, ids=lambda path: path.name)
+def test_it_is_written_in_the_language_of_python_3_8_and_imports_nothing_of_ours(path: Path) -> None:
+    tree = ast.parse(path.read_text(), feature_version=(3, 8))
     imported = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     imported |= {str(node.module) for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
-    assert imported <= sys.stdlib_module_names | {"collections.abc"}
+    # Those that travel with it; procctl travels with all.
+    others = {f"remote.payload.{one.stem}" for one in PAYLOADS if path.name != "procctl.py"} - {
+        "remote.payload.__init__"
+    }
+    assert imported <= sys.stdlib_module_names | {"collections.abc"} | others
+
+
+def test_every_file_carried_has_its_verbs_and_each_verb_its_file() -> None:
+    names = {path.stem for path in PAYLOADS} - {"__init__"}
+    assert set(step.VERBS_OF.values()) | {"procctl"} == names
+    for verb, name in step.VERBS_OF.items():
+        assert f'"{verb}": ' in (Path(procctl.__file__).parent / f"{name}.py").read_text()
+
+
+async def test_every_file_runs_on_the_host_as_it_is_carried(tmp_path: Path) -> None:
+    request = {
+        "run_dir": str(tmp_path), "argv": ["true"], "log": str(tmp_path / "log"), "wait_s": 5, "watch_s": 0.05, "port": 1,
+        "sent": True, "unit": "longwait-none.service", "unit_of": "system",
+        "boot_id": "x", "pid": 1, "start_ticks": 1, "grace_s": 1,
+    }  # fmt: skip
+    said: dict[str, object] = {}
+    for verb in step.VERBS_OF:
+        try:
+            said[verb] = [answer async for answer in ask_stream(HOST, PYTHON, verb, request, silence_s=20)]
+        except (CommandFailed, NotOurProcess) as error:
+            said[verb] = error.message
+    assert all(said.values()), said
+    assert [type(said[verb]) for verb in ("discover", "clients", "checks", "gpu", "command")] == [list] * 5
+    assert all(
+        "longwait-none" in str(said[verb]) or "systemctl" in str(said[verb]) for verb in ("unit_find", "unit_start")
+    )
 
 
 def runs(python: str) -> bool:
@@ -183,9 +214,9 @@ def test_a_signal_reaches_the_proven_process_alone(monkeypatch: pytest.MonkeyPat
 def test_the_tail_of_a_log_starts_where_the_job_did(tmp_path: Path) -> None:
     log = tmp_path / "log"
     log.write_bytes(b"old\n" + b"".join(b"%d\n" % number for number in range(30)) + b"\xff")
-    assert procctl.log_tail(str(log), 4) == [*(str(number) for number in range(11, 30)), "\ufffd"]
-    assert procctl.log_tail(str(log), log.stat().st_size) == []
-    assert len(procctl.log_tail(str(log), 10_000)) == 20, "it was truncated meanwhile"
+    assert starts.log_tail(str(log), 4) == [*(str(number) for number in range(11, 30)), "\ufffd"]
+    assert starts.log_tail(str(log), log.stat().st_size) == []
+    assert len(starts.log_tail(str(log), 10_000)) == 20, "it was truncated meanwhile"
 
 
 # -- put and read

@@ -17,8 +17,8 @@ import pytest
 
 from remote.errors import CommandFailed, JobAlreadyRuns, NotOurProcess
 from remote.local import LocalHost
-from remote.process import FoundProcess, ProcessIdentity, find, start, stop
-from tests.jobbox import FAILING, SLEEPER, STUBBORN, TREE, Box, job_box
+from remote.process import FoundProcess, ProcessIdentity, adopt, at_pid, find, start, stop
+from tests.jobbox import DAEMONS, FAILING, SLEEPER, STUBBORN, TREE, Box, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
@@ -178,6 +178,31 @@ async def test_a_job_started_by_hand_is_adopted_and_its_forks_are_not_listed(box
         await stopped(process)
 
 
+async def test_a_process_is_adopted_by_its_number(box: Box) -> None:
+    spec = replace(box.spec, script="", argv=("./start.sh",))
+    with adopted(box, sys.executable, "job.py") as hand, adopted(box, sys.executable, "job.py", "2") as other:
+        await until(lambda: len(box.pids()) == 2)
+        assert (await find(HOST, spec)).processes == ()
+        process, ours = await at_pid(HOST, sys.executable, hand.pid)
+        assert process is not None
+        assert ours
+        adoptee = await adopt(HOST, spec, process.identity)
+        assert (adoptee.pid, adoptee.by_record, adoptee.script_sha256) == (hand.pid, True, None)
+        assert [one.identity for one in (await find(HOST, spec)).processes] == [process.identity]
+        with pytest.raises(JobAlreadyRuns):
+            await start(HOST, spec)
+        stranger, _ = await at_pid(HOST, sys.executable, other.pid)
+        assert stranger is not None
+        with pytest.raises(JobAlreadyRuns, match=str(hand.pid)):
+            await adopt(HOST, spec, stranger.identity)
+        with pytest.raises(NotOurProcess):
+            await adopt(HOST, spec, replace(process.identity, start_ticks=1))
+        await stopped(process)
+        assert box.pids() == {other.pid}
+        other.kill()
+    assert await at_pid(HOST, sys.executable, 2**22 + 5) == (None, False)
+
+
 async def test_what_only_names_the_script_is_not_the_job(box: Box) -> None:
     other = box.folder / "other"
     other.mkdir()
@@ -268,6 +293,70 @@ async def test_a_stop_ends_the_whole_tree_and_what_left_the_session(box: Box) ->
     assert [step.step for step in steps] == ["term", "gone"]
     assert steps[0].count == 5
     assert box.pids() == set()
+
+
+@pytest.mark.parametrize("stubborn", [False, True])
+async def test_what_has_left_group_session_and_tree_is_ended_and_counted_too(box: Box, stubborn: bool) -> None:
+    box.write((STUBBORN if stubborn else SLEEPER).replace(SLEEPER, "") + DAEMONS)
+    process = await started(box)
+    await until(lambda: len(box.pids()) == 4)
+    assert [one.children for one in (await find(HOST, box.spec)).processes] == [0]
+    steps = [step async for step in stop(HOST, process.identity, 0.5, python=sys.executable)]
+    assert (steps[0].step, steps[0].count, steps[0].left_group) == ("term", 4, 3)
+    assert [step.step for step in steps[1:]] == (["kill", "gone"] if stubborn else ["gone"])
+    assert box.pids() == set()
+
+
+async def test_a_daemon_of_a_job_that_was_started_by_hand_is_left_alone(box: Box) -> None:
+    box.write(DAEMONS)
+    with adopted(box, sys.executable, "job.py") as hand:
+        await until(lambda: len(box.pids()) == 4)
+        (process,) = (await find(HOST, box.spec)).processes
+        steps = [step async for step in stop(HOST, process.identity, 5, python=sys.executable)]
+        assert (steps[0].count, steps[0].left_group) == (1, 0)
+        assert hand.wait() == -15
+    assert len(box.pids()) == 3, "nothing tells them from a stranger"
+
+
+async def test_a_storm_of_children_is_ended_to_the_last(box: Box) -> None:
+    box.write(
+        "import os, signal, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)\nsignal.signal(signal.SIGCHLD, signal.SIG_IGN)\n"
+        "for _ in range(6):\n    if os.fork() == 0:\n        break\n"
+        "print('ready', flush=True)\n"
+        "while True:\n"
+        "    if os.fork() == 0:\n        os.setsid()\n        time.sleep(0.05)\n        os._exit(0)\n"
+        "    time.sleep(0.001)\n"
+    )
+    process = await started(box)
+    steps = [step async for step in stop(HOST, process.identity, 0.3, python=sys.executable)]
+    assert [step.step for step in steps][-2:] == ["kill", "gone"]
+    assert box.pids() == set()
+
+
+async def test_a_next_run_is_no_child_of_this_one(box: Box) -> None:
+    """A stop waits for what its job has left, and the job is started again meanwhile."""
+    left = STUBBORN.replace("ready", "left")
+    box.write(
+        f"import subprocess, sys\nsubprocess.Popen([sys.executable, '-c', {left!r}], start_new_session=True)\n{SLEEPER}"
+    )
+    first = await started(box)
+    await until(lambda: "left" in box.log())
+    async with aclosing(stop(HOST, first.identity, 3, python=sys.executable)) as steps:
+        assert (await anext(steps)).count == 2
+        box.write(SLEEPER)
+        await until(lambda: first.pid not in box.pids())
+        second = await start(HOST, box.spec, watch_s=0.05)
+        assert [step.step async for step in steps][-2:] == ["kill", "gone"]
+    assert box.pids() == {second.pid}
+
+
+async def test_a_job_under_another_user_now_is_not_signalled(box: Box) -> None:
+    process = await started(box)
+    assert process.identity.uid == os.getuid()
+    with pytest.raises(NotOurProcess, match="belongs to another user now"):
+        await stopped(replace(process, identity=replace(process.identity, uid=os.getuid() + 1)))
+    assert box.pids() == {process.pid}
+    assert await stopped(replace(process, identity=replace(process.identity, uid=None))) == ["term", "gone"]
 
 
 async def test_a_job_that_ignores_term_is_killed_after_the_grace(box: Box) -> None:
