@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import hashlib
 import shlex
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
 
 from console.act_words import processes, sentence, who
-from console.acts import Step, Verb
+from console.acts import CHECK_STEP, PROVE_STEP, PUT_STEP, START_STEP, STOP_STEP, ActResult, Step, Verb
 from console.job.lines import clean
 from console.job.units import duration
 from remote.errors import LinkLost, RemoteError
@@ -23,10 +22,6 @@ if TYPE_CHECKING:
     from remote.host import Host
     from remote.launchers.base import Launcher
     from remote.process import FoundProcess, StopStep
-
-
-STOP_STEP = "stop the process group"
-"""The step in which the host is asked to stop the job."""
 
 AGAIN = "Look again when the link is back."
 """What to do when it is not known what the host has done."""
@@ -85,14 +80,14 @@ class Act:
     def _stages(self) -> list[_Stage]:
         """What the plan's verb consists of, in order."""
         verb = self._plan.verb
-        stages = [_Stage("check that nothing has changed", self._prove, _nothing_done, _nothing_done)]
+        stages = [_Stage(PROVE_STEP, self._prove, _nothing_done, _nothing_done)]
         if verb is not Verb.START:
             stages.append(_Stage(STOP_STEP, self._stop, self._after_failed_stop, self._after_lost_stop))
         if verb is not Verb.STOP:
             if self._plan.new_script is not None:
-                stages.append(_Stage("put the script in place", self._place, self._after_failed_put, _after_lost_put))
-            stages.append(_Stage("start the job", self._start, self._after_failed_start, _after_lost_start))
-            stages.append(_Stage("check that it runs", self._check, self._way_back, lambda: AGAIN))
+                stages.append(_Stage(PUT_STEP, self._place, self._after_failed_put, _after_lost_put))
+            stages.append(_Stage(START_STEP, self._start, self._after_failed_start, _after_lost_start))
+            stages.append(_Stage(CHECK_STEP, self._check, self._way_back, lambda: AGAIN))
         return stages
 
     async def _carry(self, stage: _Stage) -> AsyncGenerator[Step]:
@@ -108,9 +103,19 @@ class Act:
             # A time-out leaves as much unknown as a lost link: the host may have done it.
             unknown = isinstance(error, RemoteError) and error.retryable
             state = stage.if_lost() if unknown else stage.if_failed()
-            yield Step(stage.name, "failed", clean(f"{sentence(str(error))} {state}".strip()), self._since(began))
+            why = clean(f"{sentence(str(error))} {state}".strip())
+            yield Step(stage.name, "failed", why, self._since(began), self.result)
         else:
-            yield Step(stage.name, "done", detail, self._since(began))
+            yield Step(stage.name, "done", detail, self._since(began), self.result)
+
+    @property
+    def result(self) -> ActResult:
+        """What has been changed on the host so far."""
+        kept = self._put.kept if self._put is not None else None
+        if self.started is None:
+            return ActResult(kept=kept)
+        sha256 = self.started.script_sha256 or self._plan.wanted_sha256
+        return ActResult(self.started.pid, self.started.started_at, sha256, kept, self.started.place)
 
     def _since(self, began: datetime) -> float:
         return (self._clock() - began).total_seconds()
@@ -152,7 +157,8 @@ class Act:
 
     async def _start(self) -> AsyncGenerator[str]:
         self.started = await self._launcher.start(self._host)
-        yield f"process {self.started.pid}"
+        place = f" in {self.started.place}" if self.started.place else ""
+        yield clean(" ".join([f"process {self.started.pid}{place}", *self.started.notes]))
 
     async def _check(self) -> AsyncGenerator[str]:
         if self.started is None:
@@ -162,9 +168,7 @@ class Act:
             raise ActError(
                 f"Process {self.started.pid} has ended already; its log says why: {self._launcher.spec.log_path}."
             )
-        wanted = self._plan.host_sha256
-        if self._plan.new_script is not None:
-            wanted = hashlib.sha256(self._plan.new_script).hexdigest()
+        wanted = self._plan.wanted_sha256
         runs = self.started.script_sha256 or found.script_sha256
         if not self._launcher.spec.script:
             yield f"process {self.started.pid} runs"
@@ -206,7 +210,8 @@ class Act:
             return "The script on the host is as it was." if self._put is None else "The new script is in place."
         undo = shlex.join(["cp", "-p", "--", self._put.kept, self._put.path])
         return (
-            f"The new script is in place. To go back to the former one, run on the host: {undo} and then start the job."
+            "The new script is in place. To go back to the former one, roll back (`longwait rollback`), or "
+            f"run on the host: {undo} and then start the job."
         )
 
 
@@ -226,7 +231,8 @@ def stop_words(step: StopStep) -> str:
     """How far a stop is."""
     match step.step:
         case "term":
-            return f"asked {processes(step.count)} to end"
+            left = f", {step.left_group} of them outside its group" if step.left_group else ""
+            return f"asked {processes(step.count)} to end{left}"
         case "waiting":
             return f"waiting: {processes(step.count)} left after {duration(step.seconds)}"
         case "kill":

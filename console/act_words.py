@@ -59,16 +59,38 @@ def about_stop(grace_s: float) -> tuple[str, ...]:
     """What a stop does and costs."""
     return (
         f"Stop: all its processes are asked to end (TERM); those left after {duration(grace_s)} are ended (KILL).",
-        "Cost: requests in flight at the end are lost and made again by the next start.",
+        "Requests in flight at the end are lost, and made again by the next start.",
     )
 
 
-def about_start(spec: JobSpec) -> tuple[str, ...]:
-    """What a start runs."""
-    return (
-        f"Start: {clean(shlex.join(spec.argv))}",
-        f"In {clean(spec.run_dir)}, its output added to {clean(spec.log)}.",
-    )
+def about_start(spec: JobSpec, runs: Sequence[str] | None = None, unit: str = "") -> tuple[str, ...]:
+    """What a start runs.
+
+    Args:
+        spec: The job.
+        runs: The command line of the process that it replaces; None for none.
+        unit: The systemd unit that has the command; empty when it is the config's.
+    """
+    if unit:
+        return (f"Start: the unit {clean(unit)}, with its own command, environment, folder and log.",)
+    where = f"In {clean(spec.run_dir)}, its output added to {clean(spec.log)}."
+    if runs is not None and tuple(runs) == spec.argv:
+        return (f"Start: the same command as the one that runs. {where}",)
+    change = () if runs is None else (command_change(runs, spec.argv),)
+    return (f"Start: {clean(shlex.join(spec.argv))}", *change, where)
+
+
+def command_change(runs: Sequence[str], will: Sequence[str]) -> str:
+    """How a command line differs from the one that runs, word by word."""
+    gone: list[str] = []
+    new: list[str] = []
+    matcher = difflib.SequenceMatcher(None, list(runs), list(will), autojunk=False)
+    for tag, old_from, old_to, new_from, new_to in matcher.get_opcodes():
+        if tag != "equal":
+            gone += runs[old_from:old_to]
+            new += will[new_from:new_to]
+    words = [f"{sign} {clean(shlex.join(some))}" for sign, some in (("without", gone), ("with", new)) if some]
+    return f"The command differs from the one that runs: {', '.join(words)}."
 
 
 def why_not(verb: Verb, found: Sequence[FoundProcess], host: str) -> str | None:
@@ -85,11 +107,11 @@ def why_not(verb: Verb, found: Sequence[FoundProcess], host: str) -> str | None:
     return None
 
 
-def spec_refusal(spec: JobSpec, *, writes_script: bool) -> str | None:
-    """What the settings lack for a start; None when nothing."""
-    if not spec.argv:
+def spec_refusal(spec: JobSpec, *, writes_script: bool, unit: str = "") -> str | None:
+    """What the settings lack for a start; None when nothing. A unit has a command of its own."""
+    if not spec.argv and not unit:
         return "The config does not say how the job is started; set its `command`."
-    if not spec.log:
+    if not spec.log and not unit:
         return "The config does not say where the job's output goes; set its `log`."
     if writes_script and not spec.script:
         return "The config names no `script` of the job, so there is no place to put one; set it."

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App
 
+from console import collector
 from console.screens.main import MainScreen
 from console.screens.setup import Setup
 
@@ -16,10 +17,20 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from textual.app import SystemCommand
+    from textual.driver import Driver
+    from textual.notifications import SeverityLevel
     from textual.screen import Screen
 
     from console.control import Controller
     from console.feed import FactSource
+    from console.journal import Journal
+    from console.pings import Pinger
+
+COMING_UP_S = 20.0
+"""Seconds after which what the console needs has been imported: the SSH library comes behind the first frame."""
+
+NOTICE_S = {"information": 4.0, "warning": 8.0, "error": 12.0}
+"""Seconds that a message stays in sight, by its severity."""
 
 OURS = frozenset({"Quit", "Keys", "Maximize", "Minimize"})
 """Commands of Textual that the operator's own commands stand for."""
@@ -37,6 +48,15 @@ class LongwaitApp(App[None]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[Any]] = set()  # the screen's palette gives Textual's own after the operator's
     COMMAND_PALETTE_DISPLAY: ClassVar[str] = "ctrl+p"
+    CSS = """
+    ToastRack { margin-bottom: 0; overflow: hidden; align: left bottom; }
+    ToastHolder { display: none; align-horizontal: left; }
+    ToastHolder:last-child { display: block; }
+    Toast { width: 100%; max-width: 100%; max-height: 3; margin: 0; padding: 0 1; background: $panel; }
+    Toast.-warning { color: $text-warning; }
+    Toast.-error { color: $text-error; }
+    """
+    """A message lies over the row of the keys, the newest only: the verdict and the logs stay in sight."""
 
     def __init__(
         self,
@@ -52,6 +72,9 @@ class LongwaitApp(App[None]):
         farewell: str = "",
         zone: tzinfo | None = None,
         keymap: Mapping[str, str] | None = None,
+        journal: Callable[[], Journal | None] = lambda: None,
+        pinger: Callable[[], Pinger | None] = lambda: None,
+        screen: Callable[[FactSource, Controller | None, Setup], MainScreen] = MainScreen,
     ) -> None:
         """Take the parts.
 
@@ -67,16 +90,45 @@ class LongwaitApp(App[None]):
             farewell: What is printed when the console is closed; empty says that what runs on the host goes on.
             zone: The operator's zone; None is this machine's.
             keymap: Command ids to keys, several separated by commas.
+            journal: Gives the run's journal; None while there is none.
+            pinger: Gives what asks for all signs of life; None while there is none.
+            screen: Makes the screen that is shown from the first frame on.
         """
         super().__init__()
         self.animation_level = "none"  # over SSH every frame is bytes, and a console idles for days
         keys = dict(keymap or {})
         self.set_keymap(keys)
-        self._main = MainScreen(
-            feed,
-            control,
-            Setup(host, clock, zone, read_only, confirm, new_script, notice, farewell, keys),
-        )
+        setup = Setup(host, clock, zone, read_only, confirm, new_script, notice, farewell, keys, journal, pinger)
+        self._main = screen(feed, control, setup)
+
+    def get_driver_class(self) -> type[Driver]:
+        """Take a driver that outlives its terminal, where Textual would take the one that does not."""
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        from console.terminal import LastingDriver  # noqa: PLC0415 - other systems lack what it imports
+
+        return LastingDriver
+
+    def on_ready(self) -> None:
+        """Keep the collector of garbage from what is there for good; an app without a terminal shares its process."""
+        if not self.is_headless:
+            collector.calm()
+            self.set_timer(COMING_UP_S, collector.calm)
+
+    def notify(
+        self,
+        message: str,
+        *,
+        title: str = "",
+        severity: SeverityLevel = "information",
+        timeout: float | None = None,
+        markup: bool = True,
+    ) -> None:
+        """Show a message for some seconds, and keep it for the help."""
+        self._main.setup.notices.add(self._main.setup.clock(), message)
+        stays = NOTICE_S[severity] if timeout is None else timeout
+        super().notify(message, title=title, severity=severity, timeout=stays, markup=markup)
 
     def get_default_screen(self) -> Screen[None]:
         """Show the main screen from the first frame on."""

@@ -19,12 +19,15 @@ from console import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from datetime import tzinfo
+    from datetime import datetime, tzinfo
 
     from console.config import Settings
+    from console.replay_files import Given as Recorded
 
 USAGE = 2
 SCENARIOS = ("kv-limited", "old-script", "server-hang", "error-storm", "slow-gpu", "link-cut", "first-checkpoint")
+
+READ_ONLY = "This is read-only (read_only in the config, or --read-only); nothing was done."
 
 NO_CONFIG = """\
 No config was found. Looked for: {looked}
@@ -106,13 +109,14 @@ def watch(context: click.Context, *, as_json: bool) -> None:
 
 
 @cli.command()
+@click.option("--answer", is_flag=True, help="Have the server generate one token, too; at most once a minute.")
 @click.option("--json", "as_json", is_flag=True, help="The proofs as JSON.")
 @click.pass_context
-def ping(context: click.Context, *, as_json: bool) -> None:
-    """Check the server's health once, now: each proof of life with its latency."""
+def ping(context: click.Context, *, answer: bool, as_json: bool) -> None:
+    """Ask for every sign of life now: each with its latency, its age, and what it was before."""
     from console.oneshot import run_ping  # noqa: PLC0415
 
-    sys.exit(run_ping(_settings(context), as_json=as_json))
+    sys.exit(run_ping(_settings(context), answer=answer, as_json=as_json))
 
 
 @cli.command()
@@ -138,14 +142,26 @@ def logs(context: click.Context, which: str, pattern: str | None, *, follow: boo
 
 def _acting(command: Callable[..., None]) -> Callable[..., None]:
     """The options of every command that acts."""
-    command = click.option("--yes", is_flag=True, help="Do not ask.")(command)
-    return click.option("--dry-run", is_flag=True, help="Print the plan and do nothing.")(command)
+    for option in (
+        click.option("--why", default="", help="Your reason, for the journal."),
+        click.option("--yes", is_flag=True, help="Do not ask."),
+        click.option("--dry-run", is_flag=True, help="Print the plan and do nothing."),
+    ):
+        command = option(command)
+    return command
+
+
+def _proving(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of every command that starts the job."""
+    return click.option("--proof", is_flag=True, help="Wait for the proof that it worked; exit code 1 when not.")(
+        _acting(command)
+    )
 
 
 @cli.command()
-@_acting
+@_proving
 @click.pass_context
-def start(context: click.Context, /, **how: bool) -> None:
+def start(context: click.Context, /, **how: bool | str) -> None:
     """Start the job, detached from this session."""
     _act(context, "start", None, how)
 
@@ -153,40 +169,183 @@ def start(context: click.Context, /, **how: bool) -> None:
 @cli.command()
 @_acting
 @click.pass_context
-def stop(context: click.Context, /, **how: bool) -> None:
+def stop(context: click.Context, /, **how: bool | str) -> None:
     """Stop the job: TERM, the grace of the config, then KILL, the whole process group."""
     _act(context, "stop", None, how)
 
 
 @cli.command()
 @click.option("--script", type=click.Path(path_type=Path), help="A local script to put in place of the host's.")
-@_acting
+@_proving
 @click.pass_context
-def restart(context: click.Context, /, script: Path | None, **how: bool) -> None:
+def restart(context: click.Context, /, script: Path | None, **how: bool | str) -> None:
     """Stop the job, put the updated script in place, start it again."""
     _act(context, "restart", script, how)
 
 
 @cli.command()
-@click.option("--server-log", type=click.Path(path_type=Path), help="The server's log, a file here.")
-@click.option("--job-log", type=click.Path(path_type=Path), help="The job's log, a file here.")
-@click.option("--progress", type=click.Path(path_type=Path), help="The job's progress.jsonl, a file here.")
-@click.option("--at", "moments", required=True, help="Moments: ISO 8601, end, start+2h, or every=15m; with commas.")
-@click.option(
-    "--tz", help="Zone of stamps that name none, such as Europe/Berlin; else what the job's log says, or UTC."
-)
-@click.option("--json", "as_json", is_flag=True, help="One reading a line, as JSON.")
-@click.option("--config", "config", type=click.Path(path_type=Path), help="A config: its datasets, zone and patterns.")
+@_proving
 @click.pass_context
-def replay(context: click.Context, /, moments: str, tz: str | None, *, as_json: bool, **files: Path | None) -> None:
-    """Read recorded logs as the console would have at each moment; only what was logged until then counts."""
-    from console.replay import Given as Replayed  # noqa: PLC0415
-    from console.replay import run_replay  # noqa: PLC0415
+def rollback(context: click.Context, /, **how: bool | str) -> None:
+    """Put back the script and the command that the last restart has replaced, and start the job with them."""
+    _act(context, "rollback", None, how)
 
-    config = files.pop("config") or context.find_root().obj.config
-    settings = None if config is None else _loaded(config)
-    given = Replayed(files["server_log"], files["job_log"], files["progress"], None if tz is None else _zone(tz))
-    sys.exit(run_replay(given, settings, moments, as_json=as_json))
+
+@cli.command()
+@_proving
+@click.pass_context
+def finish(context: click.Context, /, **how: bool | str) -> None:
+    """Finish an act that was broken off: its console was killed between two steps."""
+    _act(context, "finish", None, how)
+
+
+@cli.command()
+@click.argument("pid", type=click.IntRange(2))
+@_acting
+@click.pass_context
+def adopt(context: click.Context, /, pid: int, **given: bool | str) -> None:
+    """Take the process PID, which somebody has started by hand, for the job: stop and restart then mean it."""
+    from console.act_commands import How  # noqa: PLC0415
+    from console.adopt_commands import run_adopt  # noqa: PLC0415
+
+    settings = _settings(context)
+    if settings.read_only and not given["dry_run"]:
+        _fail(READ_ONLY, USAGE)
+    sys.exit(run_adopt(settings, pid, How(dry_run=bool(given["dry_run"]), yes=bool(given["yes"]))))
+
+
+@cli.command()
+@click.argument("verb", type=click.Choice(["start", "stop", "restart"]))
+@_acting
+@click.pass_context
+def server(context: click.Context, /, verb: str, **given: bool | str) -> None:
+    """Start, stop or restart the inference server, by the way that the config gives; asks for the host's name."""
+    from console.act_commands import How  # noqa: PLC0415
+    from console.server_commands import run_server  # noqa: PLC0415
+
+    settings = _settings(context)
+    if settings.read_only and not given["dry_run"]:
+        _fail(READ_ONLY, USAGE)
+    how = How(dry_run=bool(given["dry_run"]), yes=bool(given["yes"]), why=str(given["why"]))
+    sys.exit(run_server(settings, verb, how))
+
+
+@cli.command()
+@click.option("--since", help="Only from then on: 30m, 2h, 1d, or ISO 8601.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line, with the steps of acts.")
+@click.pass_context
+def journal(context: click.Context, since: str | None, *, as_json: bool) -> None:
+    """Print who did what to the run, when, why, and what came of it."""
+    from console.journal_commands import run_journal  # noqa: PLC0415
+
+    settings = _settings(context)
+    sys.exit(run_journal(settings, _moment(since), as_json=as_json))
+
+
+@cli.command()
+@click.argument("words", nargs=-1, required=True)
+@click.pass_context
+def note(context: click.Context, words: tuple[str, ...]) -> None:
+    """Add your own words to the journal."""
+    from console.journal_commands import run_note  # noqa: PLC0415
+
+    sys.exit(run_note(_settings(context), " ".join(words)))
+
+
+def _recorded(command: Callable[..., None]) -> Callable[..., None]:
+    """The options of every command on recorded logs."""
+    for option in (
+        click.option(
+            "--config", "config", type=click.Path(path_type=Path), help="A config: its datasets, zone and patterns."
+        ),
+        click.option(
+            "--tz", help="Zone of stamps that name none, such as Europe/Berlin; else what the job's log says, or UTC."
+        ),
+        click.option("--progress", type=click.Path(path_type=Path), help="The job's progress.jsonl, a file here."),
+        click.option("--job-log", type=click.Path(path_type=Path), help="The job's log, a file here."),
+        click.option("--server-log", type=click.Path(path_type=Path), help="The server's log, a file here."),
+    ):
+        command = option(command)
+    return command
+
+
+@cli.command()
+@_recorded
+@click.option("--at", "moments", help="Moments: ISO 8601, end, start+2h, or every=15m; with commas. Without a screen.")
+@click.option("--json", "as_json", is_flag=True, help="With --at: one reading a line, as JSON.")
+@click.option(
+    "--speed",
+    type=click.FloatRange(1, 7200),
+    default=600.0,
+    show_default=True,
+    help="Seconds of the log in one of ours: 600 plays 55 hours in five and a half minutes.",
+)
+@click.pass_context
+def replay(
+    context: click.Context, /, moments: str | None, speed: float, *, as_json: bool, **files: Path | str | None
+) -> None:
+    """Play recorded logs in the console, or read them at given moments; only what was logged until then counts."""
+    given, settings = _recording(context, files)
+    if moments is not None:
+        from console.replay import run_replay  # noqa: PLC0415
+
+        sys.exit(run_replay(given, settings, moments, as_json=as_json))
+    if as_json:
+        _fail("--json goes with --at, which says of which moments.", USAGE)
+    if not given.names:
+        _fail("Nothing to replay: give --server-log or --job-log, or both.", USAGE)
+    from console.screen_runs import run_recording  # noqa: PLC0415
+
+    sys.exit(run_recording(given, settings, speed))
+
+
+@cli.command()
+@_recorded
+@click.option("--moment", help="The record of one moment: ISO 8601, end, start+2h. Else the report of the whole run.")
+@click.option(
+    "--format", "form", type=click.Choice(["md", "html", "json"]), default="md", show_default=True, help="Of the text."
+)
+@click.pass_context
+def report(context: click.Context, /, moment: str | None, form: str, **files: Path | str | None) -> None:
+    """Write down what was known and decided: at a moment, or in a whole run.
+
+    From recorded logs (--server-log, --job-log), else from the history that the console keeps of the config's run.
+    """
+    from console.report import run_report  # noqa: PLC0415
+
+    given, settings = _recording(context, files)
+    if not given.names and settings is None:
+        settings = _settings(context)
+    sys.exit(run_report(given, settings, moment, form))
+
+
+@cli.command()
+@click.option("--concurrency", type=click.IntRange(1), required=True, help="Requests in flight to ask about.")
+@_recorded
+@click.option("--moment", default="end", show_default=True, help="Of recorded logs: ISO 8601, end, start+2h.")
+@click.option("--timeout", "timeout_s", type=click.FloatRange(1), default=30.0, show_default=True, help="Seconds.")
+@click.option("--json", "as_json", is_flag=True, help="The answer as JSON.")
+@click.pass_context
+def whatif(
+    context: click.Context,
+    /,
+    concurrency: int,
+    moment: str,
+    timeout_s: float,
+    *,
+    as_json: bool,
+    **files: Path | str | None,
+) -> None:
+    """Say what another concurrency would bring, and what the restart for it would cost.
+
+    For the config's run as it is now, or for a moment of recorded logs (--server-log, --job-log).
+    """
+    from console.whatif import run_live, run_recorded  # noqa: PLC0415
+
+    given, settings = _recording(context, files)
+    if given.names:
+        sys.exit(run_recorded(given, settings, moment, concurrency, as_json=as_json))
+    sys.exit(run_live(settings or _settings(context), concurrency, timeout_s, as_json=as_json))
 
 
 @cli.command()
@@ -203,16 +362,48 @@ def init(output: Path, *, force: bool, **given: str | None) -> None:
     sys.exit(run_init(output, given, force=force))
 
 
+@cli.command()
+@click.argument("host")
+@click.option("--port", type=click.IntRange(1, 65_535), help="The server's port, where several servers run.")
+@click.option("--python", default="python3", show_default=True, help="The host's Python that looks, 3.8 or newer.")
+@click.option("--write", type=click.Path(path_type=Path), help="Write what was found as a config, and open nothing.")
+@click.pass_context
+def attach(context: click.Context, host: str, port: int | None, python: str, write: Path | None) -> None:
+    """Look for servers and jobs on HOST (or `local`), with no config; show them in the console."""
+    from console.attach_commands import run_attach  # noqa: PLC0415
+
+    read_only = context.find_root().obj.read_only
+    sys.exit(run_attach(host, port=port, python=python, write=write, read_only=read_only))
+
+
 # ---------------------------------------------------------------- helpers
 
 
-def _act(context: click.Context, verb: str, script: Path | None, how: dict[str, bool]) -> NoReturn:
-    from console.oneshot import run_act  # noqa: PLC0415
+def _recording(context: click.Context, files: dict[str, Path | str | None]) -> tuple[Recorded, Settings | None]:
+    """What was given of recorded logs, and the config beside it."""
+    from console.replay_files import Given as Recorded  # noqa: PLC0415
+
+    paths = {name: Path(path) for name, path in files.items() if path is not None and name != "tz"}
+    zone = None if files["tz"] is None else _zone(str(files["tz"]))
+    given = Recorded(paths.get("server_log"), paths.get("job_log"), paths.get("progress"), zone)
+    config = paths.get("config") or context.find_root().obj.config
+    return given, None if config is None else _loaded(config)
+
+
+def _act(context: click.Context, verb: str, script: Path | None, given: dict[str, bool | str]) -> NoReturn:
+    from console.act_commands import How, refused_read_only, run_act  # noqa: PLC0415
 
     settings = _settings(context)
-    if settings.read_only and not how["dry_run"]:
-        _fail("This is read-only (read_only in the config, or --read-only); nothing was done.", USAGE)
-    sys.exit(run_act(settings, verb, script, dry_run=how["dry_run"], yes=how["yes"] or settings.confirm == "none"))
+    how = How(
+        dry_run=bool(given["dry_run"]),
+        yes=bool(given["yes"]) or settings.confirm == "none",
+        proof=bool(given.get("proof")),
+        why=str(given["why"]),
+    )
+    if settings.read_only and not how.dry_run:
+        refused_read_only(settings, verb, READ_ONLY)
+        _fail(READ_ONLY, USAGE)
+    sys.exit(run_act(settings, verb, script, how))
 
 
 def _settings(context: click.Context) -> Settings:
@@ -254,6 +445,16 @@ def _found() -> Path | None:
     if named:
         return Path(named)
     return next((place for place in _places() if place.exists()), None)
+
+
+def _moment(since: str | None) -> datetime | None:
+    from console.journal_words import since_of  # noqa: PLC0415
+    from console.session import now  # noqa: PLC0415
+
+    try:
+        return None if since is None else since_of(since, now())
+    except ValueError as error:
+        _fail(f"--since {error}.", USAGE)
 
 
 def _regex(pattern: str | None) -> re.Pattern[str] | None:

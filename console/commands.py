@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from textual.binding import Binding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from textual.binding import ActiveBinding
 
@@ -21,11 +21,13 @@ class Situation:
         read_only: The operator asked for a console that changes nothing.
         can_act: There is a job that can be started and stopped from here.
         link: State of the connection, ``up`` for instance.
+        replay: A recording is shown: there is no host behind it.
     """
 
     read_only: bool = False
     can_act: bool = True
     link: str = "up"
+    replay: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class OperatorCommand:
         asks: It asks before it does anything.
         shown: It stands in the footer.
         beside_logs: It stands in the footer while a log has the focus.
+        only: Where its key is its own, ``logs`` while a log has the focus or ``elsewhere``; empty for everywhere. A key
+            that two commands share is told apart by this. A replay, where nothing is written, knows no such limit.
     """
 
     id: str
@@ -57,6 +61,11 @@ class OperatorCommand:
     asks: bool = False
     shown: bool = True
     beside_logs: bool = False
+    only: Literal["", "logs", "elsewhere"] = ""
+
+    def is_here(self, situation: Situation, *, beside_logs: bool) -> bool:
+        """Whether its key means it where the focus is."""
+        return not self.only or situation.replay or beside_logs == (self.only == "logs")
 
     def refusal(self, situation: Situation) -> str:
         """Say why it can't run now; empty when it can."""
@@ -65,16 +74,30 @@ class OperatorCommand:
 
 def needs_control(situation: Situation) -> str:
     """Acts need a console that may act, and something to act on."""
+    if situation.replay:
+        return "This is a replay: there is no job to start or stop."
     if situation.read_only:
         return "This console is read-only: open it without --read-only to start or stop the job."
     if not situation.can_act:
-        return "Nothing can be started or stopped from here: no job's command is configured, or a recording is shown."
+        return "Nothing can be started or stopped from here: no job's command is configured."
     return ""
 
 
 def needs_broken_link(situation: Situation) -> str:
     """Connecting anew makes sense only without a connection."""
+    if situation.replay:
+        return "This is a replay: there is no host to connect to."
     return "The link is up: there is nothing to reconnect." if situation.link == "up" else ""
+
+
+def needs_host(situation: Situation) -> str:
+    """Asking needs somebody to ask."""
+    return "This is a replay: there is no server to ask." if situation.replay else ""
+
+
+def needs_live_run(situation: Situation) -> str:
+    """A recording has no acts and no journal."""
+    return "This is a replay: there is no journal, and nothing was done from here." if situation.replay else ""
 
 
 COMMANDS: tuple[OperatorCommand, ...] = (
@@ -84,7 +107,8 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         "h",
         "ping_health",
         "Health",
-        "Asks the server's health now and says how long it took.",
+        "Asks for every sign of life now: each with its latency, its age, and what it was before.",
+        guard=needs_host,
     ),
     OperatorCommand(
         "restart",
@@ -118,6 +142,38 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         guard=needs_control,
         acts=True,
         asks=True,
+    ),
+    OperatorCommand(
+        "rollback",
+        "Roll back to the former script",
+        "B",
+        "roll_back",
+        "Roll back",
+        "Puts back the script and the command that the last act has replaced, and starts the job with them.",
+        guard=needs_control,
+        acts=True,
+        asks=True,
+        shown=False,
+    ),
+    OperatorCommand(
+        "act",
+        "Show the last act and its proof",
+        "p",
+        "show_act",
+        "Proof",
+        "Shows the steps of the act under way, or of the last one, and the checklist that proves that it worked.",
+        guard=needs_live_run,
+        shown=False,
+    ),
+    OperatorCommand(
+        "journal",
+        "Show the journal",
+        "J",
+        "show_journal",
+        "Journal",
+        "Lists who did what to the run, when, why, and what came of it.",
+        guard=needs_live_run,
+        shown=False,
     ),
     OperatorCommand(
         "reconnect",
@@ -163,7 +219,18 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         "Next",
         "Goes to the next line that the search, or else the filter, has found.",
         shown=False,
-        beside_logs=True,
+        only="logs",
+    ),
+    OperatorCommand(
+        "note",
+        "Write a note",
+        "n",
+        "write_note",
+        "Note",
+        "Adds your own words to the journal; while a log has the focus, the key goes to the next match instead.",
+        guard=needs_live_run,
+        shown=False,
+        only="elsewhere",
     ),
     OperatorCommand(
         "former-match",
@@ -267,6 +334,7 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         "Zoom",
         "Fills the screen with the pane that has the focus; again or Esc brings all panes back.",
         shown=False,
+        beside_logs=True,
     ),
     OperatorCommand(
         "verdict", "Go to the verdict", "1", "focus_pane('verdict')", "Verdict", "Focuses the verdict.", shown=False
@@ -312,47 +380,61 @@ COMMANDS: tuple[OperatorCommand, ...] = (
 """In the order of footer, palette and help."""
 
 
-def bindings() -> list[Binding | tuple[str, str] | tuple[str, str, str]]:
-    """Give the keys of all commands, with ids so that they can be remapped."""
+def bindings(
+    commands: Iterable[OperatorCommand] = COMMANDS,
+) -> list[Binding | tuple[str, str] | tuple[str, str, str]]:
+    """Give the keys of commands, with ids so that they can be remapped."""
     return [
         Binding(command.key, command.action, command.label, show=command.shown, tooltip=command.help, id=command.id)
-        for command in COMMANDS
+        for command in commands
     ]
 
 
-def in_footer(active: ActiveBinding, *, beside_logs: bool) -> ActiveBinding:
+def in_footer(
+    active: ActiveBinding, commands: Iterable[OperatorCommand] = COMMANDS, *, beside_logs: bool
+) -> ActiveBinding:
     """Give a key as the footer shows or hides it; one that is no command's is left as it is.
 
     Args:
         active: The key.
+        commands: The commands of the screen.
         beside_logs: A log has the focus.
     """
-    command = next((command for command in COMMANDS if command.id == active.binding.id), None)
+    command = next((command for command in commands if command.id == active.binding.id), None)
     if command is None:
         return active
     show = command.beside_logs if beside_logs else command.shown
     return active._replace(binding=replace(active.binding, show=show))
 
 
-def by_key(keymap: Mapping[str, str]) -> dict[str, OperatorCommand]:
+def by_key(keymap: Mapping[str, str], commands: Iterable[OperatorCommand] = COMMANDS) -> dict[str, OperatorCommand]:
     """Give the command behind each key, in Textual's names of keys.
 
     Args:
         keymap: Command ids to keys, several separated by commas; commands that are not named keep their keys.
+        commands: Which commands.
     """
     return {
         binding.key: command
-        for command in COMMANDS
+        for command in commands
         for binding in Binding.make_bindings([Binding(keymap.get(command.id, command.key), command.action)])
     }
 
 
-def by_action(action: str, parameters: tuple[object, ...] = ()) -> OperatorCommand | None:
+def sharing(key: str, keymap: Mapping[str, str], among: Iterable[OperatorCommand] = COMMANDS) -> list[OperatorCommand]:
+    """Give the commands that a key may mean, in Textual's name of the key."""
+    return [command for command in among if key in by_key(keymap, (command,))]
+
+
+def by_action(
+    action: str, parameters: tuple[object, ...] = (), commands: Iterable[OperatorCommand] = COMMANDS
+) -> OperatorCommand | None:
     """Give the command that an action belongs to; None when it is no command's."""
     called = f"{action}({', '.join(repr(parameter) for parameter in parameters)})" if parameters else action
-    return next((command for command in COMMANDS if command.action == called), None)
+    return next((command for command in commands if command.action == called), None)
 
 
 def key_words(command: OperatorCommand, keymap: Mapping[str, str]) -> str:
     """Give a command's keys as a person reads them."""
-    return keymap.get(command.id, command.key).replace(",", " or ")
+    keys = keymap.get(command.id, command.key).split(",")
+    return " or ".join({"comma": ","}.get(key, key) for key in keys)

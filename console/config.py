@@ -22,7 +22,15 @@ def _one_or_several(value: object) -> object:
     return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
 
 
+def _is_name(text: str) -> str:
+    if text.startswith("-"):
+        raise ValueError("begins with -, as an option does")
+    return text
+
+
 Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
+Name = Annotated[Text, AfterValidator(_is_name)]
+Words = Annotated[tuple[Text, ...], Field(min_length=1)]
 Seconds = Annotated[float, Field(gt=0, le=86_400)]
 Count = Annotated[int, Field(ge=1)]
 
@@ -70,6 +78,31 @@ class PatternSettings(_Model):
         return self
 
 
+class ServerControlSettings(_Model):
+    """How the server is started, stopped and restarted; what is left out can't be done from here."""
+
+    start: Words | None = None
+    """The command on the host that starts it, as a list of words."""
+    stop: Words | None = None
+    """The command that stops it."""
+    restart: Words | None = None
+    """The command that restarts it; without one, stop and start."""
+    unit: Name | None = None
+    """Its systemd unit, in place of commands."""
+    unit_of: Literal["user", "system"] = "system"
+    """Whose systemd has the unit."""
+    dir: Text | None = None
+    """Folder in which the commands run; the login's home when left out."""
+    log: Text | None = None
+    """File on the host that their output is added to; a start that is the server itself wants the server's log here."""
+
+    @model_validator(mode="after")
+    def _is_one_way(self) -> ServerControlSettings:
+        if self.unit is not None and any((self.start, self.stop, self.restart)):
+            raise ValueError("unit and commands are both set; give one of them")
+        return self
+
+
 class ServerSettings(_Model):
     """The inference server, as seen from the host itself."""
 
@@ -95,6 +128,8 @@ class ServerSettings(_Model):
     """Ask /metrics too, when it is there."""
     metrics_every_s: Annotated[float, Field(ge=2, le=86_400)] = 15.0
     """Seconds between metrics pages."""
+    control: ServerControlSettings = ServerControlSettings()
+    """How it is started, stopped and restarted, where that is wanted."""
     api_key_env: Text | None = None
     """Name of the environment variable, here, that holds the server's API key; the key itself is never in a file."""
 
@@ -142,6 +177,8 @@ class JobSettings(_Model):
     """Folder in which it is started."""
     script: Text | None = None
     """Path of its script on the host; what a restart puts the new one in place of."""
+    script_sha256: Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")] | None = None
+    """SHA-256 that the running script must have; another one is told of as the wrong script."""
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     """The command line that starts it, as a list of words."""
     env: dict[str, str] = {}
@@ -150,12 +187,30 @@ class JobSettings(_Model):
     """Words by which a job that was started by hand is found in the process list."""
     python: Text = "python3"
     """The host's python that finds, starts and stops the job; 3.8 or newer."""
+    launcher: Literal["process", "tmux", "systemd"] = "process"
+    """What runs it: a detached process, a tmux session that one can attach to, or a unit of systemd."""
+    unit: Name | None = None
+    """With systemd: a unit that exists; left out, a transient one is made of `command`."""
+    unit_of: Literal["auto", "user", "system"] = "auto"
+    """Whose systemd has that unit; auto: the user's if it has one of the name."""
+    run_as: Name | None = None
+    """Find, start and stop it as this user, through `sudo -n`, which must ask for no password."""
+    container: Name | None = None
+    """Find, start and stop it in this container, through `docker exec`."""
+    container_runtime: Literal["docker", "podman", "nerdctl"] = "docker"
+    """What runs the container."""
     grace_s: Annotated[float, Field(ge=0, le=3600)] = 60.0
     """Seconds between TERM and KILL."""
     new_script: Text | None = None
     """A local script that a restart puts on the host."""
     look_every_s: Annotated[float, Field(ge=2, le=3600)] = 15.0
     """Seconds between looks at the process list."""
+
+    @model_validator(mode="after")
+    def _unit_has_its_launcher(self) -> JobSettings:
+        if self.unit is not None and self.launcher != "systemd":
+            raise ValueError("unit is set, and launcher is not systemd")
+        return self
 
 
 class DatasetSettings(_Model):
@@ -169,6 +224,46 @@ class DatasetSettings(_Model):
     """Completion tokens after which it ends."""
     kind: str = ""
     """SHORT, LONG or any word; datasets of one kind share their expected length."""
+    concurrency: Count | None = None
+    """Requests in flight at most, as the job is told."""
+    max_tokens: Count | None = None
+    """New tokens a request may make at most, as the job is told."""
+    mean_tokens: Count | None = None
+    """Mean completion that is expected, where something is known of it; it narrows the first estimates."""
+
+
+Share = Annotated[float, Field(gt=0, le=1)]
+
+
+class JudgementSettings(_Model):
+    """Where a figure begins to mean something; docs/judgement.md says what each rule looks at."""
+
+    stall_s: Seconds = 120.0
+    """Seconds without a made token, with requests running, after which a server is stalled, at least."""
+    idle_s: Seconds = 150.0
+    """Seconds of an idle server, with the job's requests in flight, after which the job is stalled."""
+    loading_s: Seconds = 3600.0
+    """Seconds that the prompts of a dataset may take to load."""
+    switch_s: Seconds = 1800.0
+    """Seconds that may pass between two datasets."""
+    health_failures: Count = 3
+    """Failed health checks in a row that mean something."""
+    errors_share: Share = 0.05
+    """Share of the requests of ten minutes that failed for good, from which on errors are watched."""
+    storm_share: Share = 0.2
+    """Share of the requests of five minutes that failed for good, from which on the job is to be stopped."""
+    capped_share: Share = 0.9
+    """Share of the completions at the length limit from which on nearly all are."""
+    throughput_low: Share = 0.8
+    """Share of the expected throughput below which it is low."""
+    kv_full: Share = 0.7
+    """Token usage from which on the KV cache is the limit."""
+    restarts: Annotated[int, Field(ge=2, le=16)] = 3
+    """Starts of the server or the job within an hour, with little made between them, that are a loop."""
+    hold_watch_s: Seconds = 180.0
+    """Seconds for which a watch stays after it was last seen."""
+    hold_intervene_s: Seconds = 300.0
+    """Seconds for which an intervention stays after it was last seen, where figures may waver."""
 
 
 class Settings(_Model):
@@ -186,10 +281,14 @@ class Settings(_Model):
     """In the order of the run; those that are not named here appear when the job names them."""
     timezone: Text | None = None
     """Zone of the times in the logs, such as Europe/Berlin; left out, the host is asked."""
+    judgement: JudgementSettings = JudgementSettings()
+    """When to watch and when to intervene."""
     keys: dict[str, str] = {}
     """Other keys for the console's commands: a command's id to one key, or several with commas between."""
     history: bool = True
     """Keep what was seen in a file on this machine, so that a restarted console goes on where it stopped."""
+    journal_on_host: bool = False
+    """Write the ends of acts into `.longwait/journal.jsonl` in the job's folder on the host, too."""
     read_only: bool = False
     """Remove start, stop and restart."""
     confirm: Literal["ask", "none"] = "ask"

@@ -13,6 +13,7 @@ import remote.payload
 from console.config import DatasetSettings, JobSettings, ServerSettings, Settings, SshSettings
 from console.feed import SnapshotTaken
 from console.job.reading import line, reading, text
+from console.journal import Journal
 from console.oneshot import run
 from console.session import now, open_session
 from remote.demo import DemoHost
@@ -59,7 +60,9 @@ def settings_of(info: DemoInfo) -> Settings:
 async def open_demo(host: DemoHost) -> Session:
     """Bring the demo host up and make the session on it."""
     info = await host.open()
-    return open_session(settings_of(info))
+    # With the demo's folder it goes: what was done to a host in a box concerns nobody later.
+    journal = Journal(Path(info.ssh_config).parent / "journal.jsonl", host=HOST, clock=now)
+    return open_session(settings_of(info), journal=journal)
 
 
 def run_headless(scenario: str, speed: float, for_s: float, *, as_json: bool) -> int:

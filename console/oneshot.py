@@ -1,33 +1,32 @@
-"""The commands without a screen: status, watch, ping, logs, start, stop, restart."""
+"""The commands without a screen that only look: status, watch, ping, logs."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import signal
-import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import click
 
-from console.control import STOP_STEP, WHEN_LEFT, Verb
 from console.feed import LinesArrived, Noticed, SnapshotTaken
 from console.job.events import Source
 from console.job.reading import EXIT_CODES, line, reading, text
-from console.session import new_script_of, now, open_session
+from console.journal_verdicts import VerdictNotes
+from console.session import now, open_session
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
     import re
     from collections.abc import AsyncIterator, Coroutine
-    from pathlib import Path
 
     from console.config import Settings
-    from console.control import ActionPlan, Controller
+    from console.control import LeftOver
     from console.feed import Fact
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
+    from console.ping_asks import Sign
+    from console.session import Session
 
 CANNOT = 1
 BLIND = 30
@@ -56,15 +55,44 @@ def run_status(settings: Settings, timeout_s: float, *, as_json: bool) -> int:
 
 async def _status(settings: Settings, timeout_s: float, *, as_json: bool) -> int:
     session = open_session(settings)
-    async with _consumed(session.feed.facts()):
+    async with consumed(session.feed.facts()):
         await session.feed.settle(timeout_s)
         snapshot = session.feed.snapshot(now())
-    click.echo(json.dumps(reading(snapshot)) if as_json else text(snapshot))
+        left = await _left_over(session, snapshot)
+    if as_json:
+        click.echo(json.dumps({**reading(snapshot), "half_done": _half_done_values(left)}))
+    else:
+        click.echo(text(snapshot))
+        click.echo("".join(f"{line}\n" for line in _half_done_lines(left)), nl=False)
     return EXIT_CODES[snapshot.verdict.verdict]
 
 
+async def _left_over(session: Session, snapshot: Snapshot) -> LeftOver | None:
+    """What a console has left half done; a host that is not seen is not asked."""
+    if session.control is None or snapshot.link.state != "up":
+        return None
+    try:
+        return await session.control.left_over()
+    except RemoteError as error:
+        click.echo(f"Whether an act was broken off could not be seen: {error.message}", err=True)
+        return None
+
+
+def _half_done_values(left: LeftOver | None) -> dict[str, object] | None:
+    if left is None:
+        return None
+    return {"what": left.title, "now": list(left.lines), "finish": None if left.plan is None else left.plan.verb.value}
+
+
+def _half_done_lines(left: LeftOver | None) -> tuple[str, ...]:
+    if left is None:
+        return ()
+    finish = ("`longwait finish` finishes it.",) if left.plan is not None else ("Nothing is left to do.",)
+    return ("", f"Half done: {left.title}", *left.lines, *finish)
+
+
 @asynccontextmanager
-async def _consumed(facts: AsyncIterator[Fact]) -> AsyncIterator[None]:
+async def consumed(facts: AsyncIterator[Fact]) -> AsyncIterator[None]:
     """Let the feed work while nobody reads what it says."""
 
     async def consume() -> None:
@@ -90,6 +118,7 @@ def run_watch(settings: Settings, *, as_json: bool) -> int:
 async def _watch(settings: Settings, *, as_json: bool) -> int:
     session = open_session(settings, remember=True)
     facts = session.feed.facts()
+    notes = VerdictNotes(session.journal)
     last: Snapshot | None = None
     said = ""
     try:
@@ -99,6 +128,7 @@ async def _watch(settings: Settings, *, as_json: bool) -> int:
             if not isinstance(fact, SnapshotTaken):
                 continue
             snapshot = fact.snapshot
+            notes.take(snapshot)
             said = tell_link(snapshot, said)
             if last is None or _changed(last, snapshot):
                 click.echo(json.dumps(reading(snapshot)) if as_json else line(snapshot))
@@ -133,28 +163,51 @@ def _changed(old: Snapshot, new: Snapshot) -> bool:
 # ---------------------------------------------------------------- ping
 
 
-def run_ping(settings: Settings, *, as_json: bool) -> int:
-    """Each proof of life, with its latency. Exit code: 0 well, 1 the server is not, 30 the host can't be seen."""
-    return run(_ping(settings, as_json=as_json))
+PAST = 20
+"""Former checks of a sign that stand behind it."""
 
 
-async def _ping(settings: Settings, *, as_json: bool) -> int:
-    from console.proofs import prove  # noqa: PLC0415 - only this command needs it
+def run_ping(settings: Settings, *, answer: bool, as_json: bool) -> int:
+    """Each sign of life, with latency and age. Exit code: 0 well, 1 the server is not, 30 the host can't be seen."""
+    return run(_ping(settings, answer=answer, as_json=as_json))
 
-    proofs = await prove(open_session(settings))
+
+async def _ping(settings: Settings, *, answer: bool, as_json: bool) -> int:
+    from console.pings import Pinger, history_of, in_order, strip  # noqa: PLC0415 - only this command needs them
+
+    session = open_session(settings)
+    pinger = Pinger(session, history_of(session), now)
+    try:
+        login = await pinger.connect()
+        signs = [login]
+        if login.state == "ok":
+            signs += [sign async for sign in pinger.signs(answer=answer)]
+    finally:
+        await session.host.close()
     if as_json:
-        proven = [
-            {"name": proof.name, "ok": proof.ok, "latency_s": proof.latency_s, "detail": proof.detail}
-            for proof in proofs
-        ]
-        click.echo(json.dumps({"at": now().isoformat(timespec="seconds"), "proofs": proven}))
+        told = [{"name": sign.name, "ok": _as_bool(sign), **_figures(sign)} for sign in in_order(signs)]
+        click.echo(json.dumps({"at": now().isoformat(timespec="seconds"), "proofs": told}))
     else:
-        for proof in proofs:
-            latency = "      --" if proof.latency_s is None else f"{proof.latency_s * 1000:6,.0f} ms"
-            click.echo(f"{'ok  ' if proof.ok else 'FAIL'}  {proof.name:<16} {latency}  {proof.detail}")
-    if not proofs[0].ok:
+        past = pinger.history.pings()
+        for sign in in_order(signs):
+            click.echo(f"{_sign_line(sign)}  {strip(past, sign.name, PAST)}".rstrip())
+    if login.state != "ok":
         return BLIND
-    return 0 if all(proof.ok for proof in proofs if proof.vital) else CANNOT
+    return 0 if all(sign.state != "failed" for sign in signs if sign.vital) else CANNOT
+
+
+def _as_bool(sign: Sign) -> bool | None:
+    return None if sign.state == "unknown" else sign.state == "ok"
+
+
+def _figures(sign: Sign) -> dict[str, object]:
+    return {"latency_s": sign.latency_s, "age_s": sign.age_s, "detail": sign.detail}
+
+
+def _sign_line(sign: Sign) -> str:
+    said = {"ok": "ok  ", "failed": "FAIL", "unknown": "--  "}[sign.state]
+    latency = "      --" if sign.latency_s is None else f"{sign.latency_s * 1000:6,.0f} ms"
+    return f"{said}  {sign.name:<16} {latency}  {sign.detail}"
 
 
 # ---------------------------------------------------------------- logs
@@ -181,7 +234,7 @@ async def _logs(settings: Settings, source: Source, pattern: re.Pattern[str] | N
                 _print(fact.lines, source, pattern)
             elif isinstance(fact, Noticed):
                 click.echo(fact.text, err=True)
-            else:
+            elif isinstance(fact, SnapshotTaken):
                 said = tell_link(fact.snapshot, said) if follow else ""
                 if settled.done() and not follow:
                     break
@@ -203,77 +256,3 @@ def _print(lines: tuple[LogLine, ...], source: Source, pattern: re.Pattern[str] 
     for logged in lines:
         if logged.source == source and (pattern is None or pattern.search(logged.text)):
             click.echo(logged.text)
-
-
-# ---------------------------------------------------------------- start, stop, restart
-
-
-def run_act(settings: Settings, verb: str, script: Path | None, *, dry_run: bool, yes: bool) -> int:
-    """Show the plan, ask, do it."""
-    return run(_act(settings, Verb(verb), script, dry_run=dry_run, yes=yes))
-
-
-async def _act(settings: Settings, verb: Verb, script: Path | None, *, dry_run: bool, yes: bool) -> int:
-    session = open_session(settings)
-    if session.control is None:
-        click.echo("The config does not say how the job is found or started; set job.command or job.match.", err=True)
-        return 2
-    if verb is Verb.RESTART and script is None:
-        script = new_script_of(settings)
-    await session.host.connect()
-    try:
-        plan = await session.control.plan(verb, script)
-        show(plan)
-        if plan.refusal is not None:
-            return CANNOT
-        if dry_run:
-            return 0
-        if not yes and not _agreed(verb):
-            click.echo("Nothing was done.")
-            return CANNOT
-        return await _carry_out(session.control, plan)
-    finally:
-        await session.host.close()
-
-
-def show(plan: ActionPlan) -> None:
-    """Print a plan for a person."""
-    click.echo(plan.title)
-    for planned in plan.lines:
-        click.echo(f"  {planned}")
-    for changed in plan.diff:
-        click.echo(changed)
-    if plan.refusal is not None:
-        click.echo(plan.refusal, err=True)
-
-
-def _agreed(verb: Verb) -> bool:
-    """Ask. The loop stands still meanwhile, so Ctrl-C is taken back from it: it must end the question at once."""
-    if not sys.stdin.isatty():
-        click.echo("Not asked, since this is no terminal; give --yes to act.", err=True)
-        return False
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return click.confirm(f"{verb.capitalize()} the job?", default=False)
-    except click.Abort:
-        click.echo()
-        return False
-    finally:
-        signal.signal(signal.SIGINT, former)
-
-
-async def _carry_out(control: Controller, plan: ActionPlan) -> int:
-    failed = stopping = False
-    try:
-        async for step in control.carry_out(plan):
-            stopping = stopping or (step.name == STOP_STEP and bool(step.detail))
-            if step.state == "running":
-                continue
-            took = "" if step.seconds is None else f" ({step.seconds:.1f} s)"
-            click.echo(f"{step.state:<7} {step.name}{took}{': ' + step.detail if step.detail else ''}")
-            failed = step.state == "failed"
-    except asyncio.CancelledError:
-        if stopping:
-            click.echo(WHEN_LEFT, err=True)
-        raise
-    return CANNOT if failed else 0

@@ -11,14 +11,17 @@ from typing import TYPE_CHECKING
 import click
 
 from console.app import LongwaitApp
-from console.commands import COMMANDS
 from console.job.plan import Plan
 from console.opening import Opening
 from console.planned import plan_of
+from console.replay_commands import REPLAYED
 from console.session import is_controlled, new_script_of, now, open_session
 
 if TYPE_CHECKING:
+    from datetime import tzinfo
+
     from console.config import Settings
+    from console.replay_files import Given
     from console.session import Session
     from remote.demo import DemoHost
 
@@ -27,10 +30,7 @@ USAGE = 2
 
 def run_console(settings: Settings, *, read_only: bool) -> int:
     """Open the console; the host is connected behind the first frame."""
-    unknown = sorted(set(settings.keys) - {command.id for command in COMMANDS})
-    if unknown:
-        known = ", ".join(command.id for command in COMMANDS)
-        click.echo(f"keys names no command of the console: {', '.join(unknown)}. Known: {known}.", err=True)
+    if not _keys_known(settings):
         return USAGE
 
     async def opened() -> Session:
@@ -50,8 +50,60 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
         new_script=new_script_of(settings),
         clock=now,
         keymap=settings.keys,
+        journal=opening.journal,
+        pinger=opening.pinger,
     )
     return _run(app)
+
+
+def run_recording(given: Given, settings: Settings | None, speed: float) -> int:
+    """Open the console on recorded logs, which are read behind the first frame."""
+    from console.replay import why  # noqa: PLC0415 - only a replay needs it
+    from console.replay_files import zone_of  # noqa: PLC0415
+
+    if settings is not None and not _keys_known(settings):
+        return USAGE
+    try:
+        zone = zone_of(given, settings)
+    except OSError as error:
+        click.echo(f"The replay can't be made: {why(error)}", err=True)
+        return USAGE
+    return _run(recording_app(given, settings, speed, zone))
+
+
+def recording_app(given: Given, settings: Settings | None, speed: float, zone: tzinfo) -> LongwaitApp:
+    """The console on recorded logs.
+
+    Args:
+        given: The logs.
+        settings: The run's config, when there is one.
+        speed: Seconds of the log in one of ours.
+        zone: In which times are shown: that of the logs' own stamps.
+    """
+    from console.replay_feed import ReplayFeed  # noqa: PLC0415 - only a replay needs it
+    from console.replay_files import load  # noqa: PLC0415
+    from console.screens.replay import ReplayScreen  # noqa: PLC0415
+
+    feed = ReplayFeed(lambda: load(given, settings), speed=speed)
+    return LongwaitApp(
+        feed,
+        host=given.names,
+        clock=feed.moment,
+        farewell="The replay is closed.",
+        zone=zone,
+        keymap={} if settings is None else settings.keys,
+        screen=lambda _feed, _control, setup: ReplayScreen(feed, setup),
+    )
+
+
+def _keys_known(settings: Settings) -> bool:
+    """Whether the config's keys name commands of ours; says so when not."""
+    known = [command.id for command in REPLAYED]
+    unknown = sorted(set(settings.keys) - set(known))
+    if unknown:
+        named = ", ".join(known)
+        click.echo(f"keys names no command of the console: {', '.join(unknown)}. Known: {named}.", err=True)
+    return not unknown
 
 
 def run_demo(scenario: str, speed: float) -> int:
@@ -72,7 +124,17 @@ def demo_app(host: DemoHost) -> LongwaitApp:
         clock=now,
         close=host.close,
     )
-    return LongwaitApp(opening, opening, host=HOST, new_script=RUNNER, clock=now, notice=NOTICE, farewell=FAREWELL)
+    return LongwaitApp(
+        opening,
+        opening,
+        host=HOST,
+        new_script=RUNNER,
+        clock=now,
+        notice=NOTICE,
+        farewell=FAREWELL,
+        journal=opening.journal,
+        pinger=opening.pinger,
+    )
 
 
 def _run(app: LongwaitApp) -> int:

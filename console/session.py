@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from console.config import JobSettings, Settings
     from console.control import JobControl
     from console.feed import Feed
+    from console.journal import Journal
     from remote.host import Host
     from remote.process import JobSpec
 
@@ -31,16 +33,23 @@ class Session:
         host: The machine, not yet connected.
         feed: What comes in.
         control: What goes out; None when the settings do not say how the job is found or started.
+        journal: Who did what, and what came of it.
     """
 
     settings: Settings
     host: Host
     feed: Feed
     control: JobControl | None
+    journal: Journal
 
 
 def open_session(
-    settings: Settings, *, clock: Callable[[], datetime] = now, remember: bool = False, every_line: bool = False
+    settings: Settings,
+    *,
+    clock: Callable[[], datetime] = now,
+    remember: bool = False,
+    every_line: bool = False,
+    journal: Journal | None = None,
 ) -> Session:
     """Make the parts; nothing is connected or asked yet.
 
@@ -49,17 +58,44 @@ def open_session(
         clock: The time now, UTC.
         remember: Keep a history, if the settings allow it: for what stays open, not for one look.
         every_line: Give every line of the logs: for who prints them.
+        journal: Another one than that of the run that the settings name.
     """
-    # Imported here: the console draws its first frame before it opens a session, and need not wait for these.
-    from console.control import JobControl  # noqa: PLC0415
+    # Imported here: the console draws its first frame before it opens a session, and need not wait for it.
     from console.feed import Feed  # noqa: PLC0415
+    from console.journal import journal_of  # noqa: PLC0415
 
     host = host_of(settings)
-    spec = spec_of(settings.job)
-    control = None if spec is None else JobControl(host, spec, grace_s=settings.job.grace_s, clock=clock)
+    journal = journal or journal_of(settings, clock)
+    control = control_of(settings, host, journal, clock)
     look = None if control is None else control.process_fact
     feed = Feed(host, settings, look=look, clock=clock, remember=remember and settings.history, every_line=every_line)
-    return Session(settings, host, feed, control)
+    return Session(settings, host, feed, control, journal)
+
+
+def control_of(settings: Settings, host: Host, journal: Journal, clock: Callable[[], datetime]) -> JobControl | None:
+    """What starts and stops the job; None when the settings do not say how it is found or started."""
+    # Imported here, as above.
+    from console.control import JobControl  # noqa: PLC0415
+    from console.paths import followed_path  # noqa: PLC0415
+    from remote.control_through import Through  # noqa: PLC0415
+    from remote.launchers.choose import launcher_of  # noqa: PLC0415
+
+    job, spec = settings.job, spec_of(settings.job)
+    if spec is None:
+        return None
+    reached = host
+    if job.run_as or job.container:
+        reached = Through(host, user=job.run_as or "", container=job.container or "", runtime=job.container_runtime)
+    return JobControl(
+        reached,
+        spec,
+        launcher=partial(launcher_of, name=job.launcher, unit=job.unit or "", unit_of=job.unit_of),
+        grace_s=job.grace_s,
+        clock=clock,
+        journal=journal,
+        journal_on_host=settings.journal_on_host,
+        outputs=(followed_path(settings, job.progress),) if job.progress else (),
+    )
 
 
 def host_of(settings: Settings) -> Host:
@@ -88,7 +124,7 @@ def _here(path: str) -> str:
 
 def is_controlled(job: JobSettings) -> bool:
     """Whether the settings say how the job is found or started."""
-    return any((job.command, job.match, job.script))
+    return any((job.command, job.match, job.script, job.unit))
 
 
 def spec_of(job: JobSettings) -> JobSpec | None:

@@ -26,6 +26,8 @@ Shown = tuple[LampState, str, str]
 def link(view: LinkView, now: datetime) -> Shown:
     """Word the connection: its state, since when, why, and when it is tried again."""
     since = units.duration((now - view.since).total_seconds()) if view.since else ""
+    if not view.state:
+        return "unknown", units.UNKNOWN, "a recording"
     if view.state == "up":
         return "ok", "up", words.joined(units.latency(view.latency_s) if view.latency_s is not None else "", since)
     if view.state == "connecting":

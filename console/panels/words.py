@@ -78,8 +78,8 @@ def ending(eta: Eta, now: datetime, zone: tzinfo | None) -> str:
 
 
 def link_broken(link: LinkView) -> bool:
-    """Tell whether what is shown may be out of date because the host can't be seen."""
-    return link.state != "up"
+    """Tell whether what is shown may be out of date because the host can't be seen; a recording has no host."""
+    return link.state not in {"up", ""}
 
 
 def fitting(width: int, *parts: str) -> str:

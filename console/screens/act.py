@@ -6,27 +6,34 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical
+from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from console.acts import ActionPlan, Step, Verb
+from console.act_journal import outcome_of
+from console.proving import item_words
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from datetime import tzinfo
 
     from textual.app import ComposeResult
 
-DONE = {Verb.START: "The job is started.", Verb.STOP: "The job is stopped.", Verb.RESTART: "The job is restarted."}
-"""What is said when an act has gone well."""
+    from console.acts import ActionPlan, Step
+    from console.job.proof import Proof
 
+ROLL_BACK = "roll back"
+"""What the board is closed with when the operator wants to go back."""
 
 STATES: dict[str, StepState] = {"running": "running", "done": "done", "failed": "failed"}
 """A step's state as the list draws it."""
+
+PROVEN: dict[str, StepState] = {"waiting": "waiting", "ok": "done", "failed": "failed", "unknown": "unknown"}
+"""The state of a line of the proof as the list draws it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,52 +61,65 @@ def told(steps: Sequence[Step], step: Step) -> tuple[Step, ...]:
 def outcome(plan: ActionPlan, steps: Sequence[Step]) -> tuple[str, str]:
     """Give what came of an act, as a sentence and its severity."""
     failed = next((step for step in steps if step.state == "failed"), None)
-    if failed is not None:
-        return f"{plan.verb.value.capitalize()} failed at '{failed.name}': {failed.detail}", "error"
-    return DONE[plan.verb], "info"
+    return outcome_of(plan, failed), "info" if failed is None else "error"
 
 
-class ActScreen(ModalScreen[None]):
-    """The steps of an act as they happen; closing it does not stop the act."""
+class ActScreen(ModalScreen[str]):
+    """The steps of an act as they happen, then its proof as it fills; closing it stops neither.
+
+    It is closed with ``ROLL_BACK``, or with nothing.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "close", "Close (the act goes on)"),
+        Binding("escape,q,enter,p", "close", "Close (the act goes on)"),
+        Binding("B", "roll_back", "Roll back"),
     ]
     DEFAULT_CSS = """
     ActScreen {
         align: center middle;
         #board {
-            width: 80%;
-            max-width: 100;
+            width: 92%;
+            max-width: 110;
             height: auto;
-            max-height: 80%;
+            max-height: 92%;
             border: round $primary;
             border-title-style: bold;
             border-subtitle-color: $text-muted;
             background: $surface;
             padding: 1 2;
         }
-        #ended { margin-top: 1; height: auto; display: none; text-style: bold; }
+        #ended, #proof { margin-top: 1; height: auto; display: none; text-style: bold; }
+        #proof-title { margin-top: 1; height: auto; display: none; color: $text-muted; }
+        #proof { margin-top: 0; text-style: none; }
         &.-ended #ended { display: block; }
+        &.-proving #proof, &.-proving #proof-title { display: block; }
     }
     """
 
     act: reactive[ActSeen | None] = reactive(None, init=False)
-    """The act; None only before the first is given."""
+    """The act; None where it was another console's, whose proof alone is shown."""
 
-    def __init__(self, act: ActSeen) -> None:
-        """Take the act as it stands."""
+    proof: reactive[Proof | None] = reactive(None, init=False)
+    """The checklist; None where nothing was started."""
+
+    def __init__(self, title: str, act: ActSeen | None, proof: Proof | None, zone: tzinfo | None) -> None:
+        """Take the act and the proof as they stand, and the operator's zone."""
         super().__init__()
-        self._rows = Steps()
+        self._rows = Steps(id="steps")
+        self._items = Steps(id="proof")
         self._end = Static(id="ended", markup=False)
-        self._title = clean(act.plan.title)
+        self._title = clean(title)
+        self._zone = zone
         self.set_reactive(ActScreen.act, act)
+        self.set_reactive(ActScreen.proof, proof)
 
     def compose(self) -> ComposeResult:
         """Lay the steps in a box."""
-        with Vertical(id="board") as board:
+        with VerticalScroll(id="board") as board:
             board.border_title = Content(self._title)
             yield self._rows
+            yield Static("Proof that it worked", id="proof-title")
+            yield self._items
             yield self._end
 
     def on_mount(self) -> None:
@@ -111,18 +131,49 @@ class ActScreen(ModalScreen[None]):
         if self.is_mounted:
             self._draw()
 
+    def watch_proof(self) -> None:
+        """As ``watch_act``."""
+        if self.is_mounted:
+            self._draw()
+
+    @property
+    def _can_go_back(self) -> bool:
+        """Whether something has failed that can be undone."""
+        if self.proof is not None and self.proof.failed:
+            return True
+        done = self.act.steps if self.act is not None and self.act.ended else ()
+        return bool(done) and done[-1].state == "failed" and done[-1].result is not None and bool(done[-1].result.kept)
+
     def _draw(self) -> None:
-        """Draw the steps, and what came of them."""
-        act = self.act
-        if act is None:
-            return
-        self._rows.rows = tuple(
-            StepRow(step.name, STATES.get(step.state, "running"), step.detail, step.seconds) for step in act.steps
-        ) or (StepRow("begin", "running"),)
-        self._end.update(Content(clean(act.ended)))
-        self.set_class(bool(act.ended), "-ended")
-        self.query_one("#board").border_subtitle = "Esc closes" if act.ended else "Esc closes; the act goes on"
+        """Draw the steps, the proof, and what came of them."""
+        act, proof = self.act, self.proof
+        if act is not None:
+            self._rows.rows = tuple(
+                StepRow(step.name, STATES.get(step.state, "running"), step.detail, step.seconds) for step in act.steps
+            ) or (StepRow("begin", "running"),)
+        if proof is not None:
+            self._items.rows = tuple(
+                StepRow(item.name, PROVEN[item.state], item_words(item, self._zone)) for item in proof.items
+            )
+        ended = proof.outcome if proof is not None and proof.ended else ""
+        words = [text for text in (act.ended if act is not None else "", ended) if text]
+        if self._can_go_back:
+            words.append("B rolls back: the former script and command.")
+        self._end.update(Content(clean(" ".join(words))))
+        self.set_class(bool(words), "-ended")
+        self.set_class(proof is not None, "-proving")
+        going = (act is not None and not act.ended) or (proof is not None and not proof.ended)
+        self.query_one("#board").border_subtitle = "Esc closes; it goes on, p shows it again" if going else "Esc closes"
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's own
+        """Offer to roll back only where something has failed."""
+        return action != "roll_back" or self._can_go_back
+
+    def action_roll_back(self) -> None:
+        """Close, and ask for the way back."""
+        if self._can_go_back:
+            self.dismiss(ROLL_BACK)
 
     def action_close(self) -> None:
-        """Close the board; the act goes on."""
-        self.dismiss()
+        """Close the board; the act and the proof go on."""
+        self.dismiss("")

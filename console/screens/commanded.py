@@ -23,13 +23,15 @@ class CommandedScreen(Screen[None]):
     """The commands' keys, guards and refusals; what they do is the subclass's."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*commands.bindings()]
+    OPERATOR: ClassVar[tuple[commands.OperatorCommand, ...]] = commands.COMMANDS
+    """The commands of this screen, in the order of palette and help."""
 
     def __init__(self, keymap: Mapping[str, str]) -> None:
         """Take the operator's own keys, by command id."""
         super().__init__()
         self.keymap = keymap
         """Command ids to keys; commands that are not named keep their own."""
-        self._by_key = commands.by_key(keymap)
+        self._by_key = commands.by_key(keymap, self.OPERATOR)
 
     @property
     def situation(self) -> commands.Situation:
@@ -45,30 +47,35 @@ class CommandedScreen(Screen[None]):
     def active_bindings(self) -> dict[str, ActiveBinding]:
         """The keys that work now; the footer shows those that are of use where the focus is."""
         found = super().active_bindings
-        return {key: commands.in_footer(one, beside_logs=self.beside_logs) for key, one in found.items()}
+        return {key: commands.in_footer(one, self.OPERATOR, beside_logs=self.beside_logs) for key, one in found.items()}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide what can't run now from the footer, and keep its key from running it."""
-        command = commands.by_action(action, parameters)
-        return command is None or not command.refusal(self.situation)
+        command = commands.by_action(action, parameters, self.OPERATOR)
+        if command is None:
+            return True
+        return command.is_here(self.situation, beside_logs=self.beside_logs) and not command.refusal(self.situation)
 
     def on_key(self, event: events.Key) -> None:
         """Say why a command can't run when its key is pressed all the same."""
-        command = self._by_key.get(event.key)
-        if command is not None and (why := command.refusal(self.situation)):
+        named = self._by_key.get(event.key)
+        if named is None or not named.refusal(self.situation):
+            return
+        meant = commands.sharing(event.key, self.keymap, self.OPERATOR)
+        if all(command.refusal(self.situation) for command in meant):
             event.stop()
-            self.refuse(command, why)
+            self.refuse(named.refusal(self.situation))
 
     async def run_command(self, command: commands.OperatorCommand) -> None:
         """Run a command that was picked by name, or say why it can't run now."""
         if why := command.refusal(self.situation):
-            self.refuse(command, why)
+            self.refuse(why)
         else:
             await self.run_action(command.action)
 
-    def refuse(self, command: commands.OperatorCommand, why: str) -> None:
+    def refuse(self, why: str) -> None:
         """Tell the operator why a command does not run."""
-        self.notify(why, title=command.name, severity="warning", markup=False)
+        self.notify(why, severity="warning", markup=False)
 
 
 class OperatorPalette(Provider):
@@ -76,7 +83,7 @@ class OperatorPalette(Provider):
 
     async def discover(self) -> Hits:
         """Give all commands, in their order."""
-        for command in commands.COMMANDS:
+        for command in self._commands:
             yield DiscoveryHit(self._named(command), partial(self._run, command), help=self._help(command))
         for title, words, run, _ in self.app.get_system_commands(self.screen):
             yield DiscoveryHit(title, run, help=words)
@@ -84,13 +91,17 @@ class OperatorPalette(Provider):
     async def search(self, query: str) -> Hits:
         """Give the commands whose name matches."""
         matcher = self.matcher(query)
-        for command in commands.COMMANDS:
+        for command in self._commands:
             name = self._named(command)
             if (score := matcher.match(name)) > 0:
                 yield Hit(score, matcher.highlight(name), partial(self._run, command), help=self._help(command))
         for title, words, run, _ in self.app.get_system_commands(self.screen):
             if (score := matcher.match(title)) > 0:
                 yield Hit(score, matcher.highlight(title), run, help=words)
+
+    @property
+    def _commands(self) -> tuple[commands.OperatorCommand, ...]:
+        return self.screen.OPERATOR if isinstance(self.screen, CommandedScreen) else commands.COMMANDS
 
     def _named(self, command: commands.OperatorCommand) -> str:
         keymap = self.screen.keymap if isinstance(self.screen, CommandedScreen) else {}

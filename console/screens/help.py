@@ -20,7 +20,7 @@ from console.panels.status import StatusPanel
 from console.panels.verdict import VerdictPanel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from textual.app import ComposeResult
     from textual.widget import Widget
@@ -32,27 +32,43 @@ _HEADING = re.compile("^### (.+)$", re.MULTILINE)
 """Headings, which Rich draws in a colour of its own, not the theme's: bold text stands in for them."""
 
 
-def key_rows(keymap: Mapping[str, str], situation: commands.Situation) -> str:
+def key_rows(
+    keymap: Mapping[str, str],
+    situation: commands.Situation,
+    known: Iterable[commands.OperatorCommand] = commands.COMMANDS,
+) -> str:
     """Give the list of keys; a command that can't run now says why.
 
     Args:
         keymap: The operator's own keys, by command id.
         situation: What the guards look at.
+        known: The commands of the screen.
     """
     rows = (
         f"- `{commands.key_words(command, keymap)}` **{command.name}**. {command.refusal(situation) or command.help}"
-        for command in commands.COMMANDS
+        for command in known
     )
     return "\n".join((*rows, "- `ctrl+p` **Palette**. Finds a command by its name."))
 
 
-def help_text(focused: Widget | None, keymap: Mapping[str, str], situation: commands.Situation) -> str:
+def help_text(
+    focused: Widget | None,
+    keymap: Mapping[str, str],
+    situation: commands.Situation,
+    known: Iterable[commands.OperatorCommand] = commands.COMMANDS,
+    panels: Iterable[type[Panel]] = PANELS,
+) -> str:
     """Give the whole help: the focused pane's own words, the keys, then the other panes'."""
     near = focused.ancestors_with_self if focused is not None else []
     first = [type(node) for node in near if isinstance(node, Panel)]
-    rest = [panel for panel in PANELS if panel not in first]
+    rest = [panel for panel in panels if panel not in first]
     return "\n\n".join(
-        (*(panel.HELP for panel in first), "### Keys", key_rows(keymap, situation), *(panel.HELP for panel in rest))
+        (
+            *(panel.HELP for panel in first),
+            "### Keys",
+            key_rows(keymap, situation, known),
+            *(panel.HELP for panel in rest),
+        )
     )
 
 

@@ -102,9 +102,9 @@ class LogReadingScreen(CommandedScreen):
             self.notify(str(error), severity="warning", markup=False)
             return
         much = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
-        where = f"to the clipboard, if the terminal lets it, and {clipboard.short(path)}"
+        where = f"by OSC 52 and into {clipboard.short(path)}"
         if size > clipboard.MOST_BYTES:
-            where = f"to {clipboard.short(path)} only: {size:,} bytes are more than a terminal's clipboard takes"
+            where = f"into {clipboard.short(path)} only: {size:,} bytes are more than a terminal's clipboard takes"
         self.notify(f"Copied {much} {where}.", markup=False)
 
     def _tell(self, sentence: str) -> None:

@@ -9,6 +9,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on, work
+from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.reactive import var
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
@@ -26,6 +27,7 @@ from console.panels.verdict import VerdictPanel
 from console.screens.acting import ActingScreen
 from console.screens.commanded import OperatorPalette
 from console.screens.footer import KeysFooter
+from console.screens.journaling import JournalingScreen
 from console.screens.layout import LAYOUT
 from console.screens.log_reading import LogReadingScreen
 from remote.errors import RemoteError
@@ -63,13 +65,16 @@ def health_words(probe: HealthProbe) -> tuple[str, str]:
     return f"health failed: {probe.error or f'{probe.path} answered {probe.status}'}", "error"
 
 
-class MainScreen(ActingScreen, LogReadingScreen):
+class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
     """The five panes, fed by one worker."""
 
     DEFAULT_CSS = LAYOUT
     COMMANDS: ClassVar[set[Any]] = {OperatorPalette}
     AUTO_FOCUS = ""
     ALLOW_IN_MAXIMIZED_VIEW = "Footer, HeaderLine"
+    ESCAPE_TO_MINIMIZE = False
+    """Textual would take Esc before the pane in which a filter is to be ended; the binding below comes after it."""
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "minimize", show=False)]
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (170, "-huge")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
     VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
 
@@ -151,6 +156,11 @@ class MainScreen(ActingScreen, LogReadingScreen):
         return commands.Situation(self.setup.read_only, self._control is not None, link)
 
     @property
+    def known(self) -> Snapshot | None:
+        """What is known of the run."""
+        return self.snapshot
+
+    @property
     def log_states(self) -> tuple[LogView, ...]:
         """How well each log is seen."""
         return self.snapshot.logs if self.snapshot is not None else ()
@@ -165,6 +175,10 @@ class MainScreen(ActingScreen, LogReadingScreen):
             self.snapshot = message.snapshot
         if self.situation != before:
             self.refresh_bindings()
+        self.prove(message.snapshot)
+        self.note_verdict(message.snapshot)
+        if message.snapshot.link.state == "up":
+            self.look_back()
 
     @on(LinesArrived)
     def _show_lines(self, message: LinesArrived) -> None:
@@ -199,8 +213,13 @@ class MainScreen(ActingScreen, LogReadingScreen):
             self.post_message(NoticeGiven(f"{fault} It was not carried through.", "error"))
 
     def action_ping_health(self) -> None:
-        """Ask the server's health now."""
+        """Ask the server's health now, and show all other signs of life as they come."""
         self.ping_health()
+        pinger = self.setup.pinger()
+        if pinger is not None:
+            from console.screens.pings import PingScreen  # noqa: PLC0415 - the first frame need not wait for it
+
+            self.app.push_screen(PingScreen(pinger, self.setup.clock, self.setup.zone))
 
     def look_again(self) -> None:
         """Have the job's process looked at, so that what the screen shows of it is not from before the act."""
@@ -227,6 +246,13 @@ class MainScreen(ActingScreen, LogReadingScreen):
     def action_show_help(self) -> None:
         """Explain keys and figures, those of the focused pane first."""
         # Reading Markdown takes a tenth of a second to import, for which the first frame need not wait.
-        from console.screens.help import HelpScreen, help_text  # noqa: PLC0415
+        from console.screens.help import HelpScreen  # noqa: PLC0415
 
-        self.app.push_screen(HelpScreen(help_text(self.focused, self.keymap, self.situation)))
+        told = self.setup.notices.help(self.setup.clock(), self.setup.zone)
+        self.app.push_screen(HelpScreen(f"{self.help_words()}\n\n{told}"))
+
+    def help_words(self) -> str:
+        """The help of this screen, as Markdown."""
+        from console.screens.help import help_text  # noqa: PLC0415 - as above
+
+        return help_text(self.focused, self.keymap, self.situation)

@@ -5,10 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from console.screens.notices import Notices
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from datetime import datetime, tzinfo
     from pathlib import Path
+
+    from console.journal import Journal
+    from console.pings import Pinger
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +30,9 @@ class Setup:
         notice: A sentence to keep in sight; may be empty.
         farewell: What is printed when the console is closed; empty says that what runs on the host goes on.
         keymap: Command ids to keys, several separated by commas.
+        journal: Gives the run's journal; None while there is none, as before the session is open.
+        pinger: Gives what asks for all signs of life; None while there is none.
+        notices: What the operator was told so far; the one thing here that grows.
     """
 
     host: str
@@ -36,6 +44,9 @@ class Setup:
     notice: str = ""
     farewell: str = ""
     keymap: Mapping[str, str] = field(default_factory=dict)
+    journal: Callable[[], Journal | None] = lambda: None
+    pinger: Callable[[], Pinger | None] = lambda: None
+    notices: Notices = field(default_factory=Notices)
 
     @property
     def last_words(self) -> str:

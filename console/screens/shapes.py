@@ -10,7 +10,7 @@ from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
-from console.panels.logs import understood
+from console.panels.log_words import missed_lines, understood
 from widgets.plain import clean
 
 if TYPE_CHECKING:
@@ -27,12 +27,12 @@ NAMES = {"server": "Server's log", "job": "Job's log", "progress": "Progress fil
 def summary(log: LogView) -> str:
     """Say how much of a log was read and understood."""
     name = clean(NAMES.get(log.source, log.source))
-    if log.understood is None:
+    if log.understood is None or not log.lines:
         return f"{name}: no line has been read yet."
-    missed = round((1 - log.understood) * log.lines)
+    missed, said = missed_lines(log), understood(log)
     if not missed:
-        return f"{name}: all {log.lines:,} lines understood."
-    return f"{name}: {understood(log)} of {log.lines:,} lines; {missed:,} {'was' if missed == 1 else 'were'} not."
+        return f"{name}: {said[0]}."
+    return f"{name}: {said[1]}; {missed:,} {'was' if missed == 1 else 'were'} not."
 
 
 def shape_rows(log: LogView) -> Iterable[str]:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass, field
 from datetime import UTC
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from console.app import LongwaitApp
-from console.control import ActionPlan, Step, Verb
+from console.control import ActionPlan, LeftOver, Step, Verb
 from console.feed import Fact, LinesArrived, SnapshotTaken
 from console.job.events import HealthProbe, LogLine
 from console.screens.main import MainScreen
+from remote.control_checks import GpuMemory
 from tests import samples
 from widgets.confirm import Confirm
 from widgets.log_view import LogView
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
     from pathlib import Path
 
     from textual.pilot import Pilot
@@ -85,9 +86,13 @@ class FakeControl:
         Step("start the job", "done", "pid 50001", 0.4),
     )
     diff: tuple[str, ...] = ()
+    back: ActionPlan | None = None
+    left: LeftOver | None = None
     planned: list[tuple[Verb, Path | None]] = field(default_factory=list)
+    backs: int = 0
     carried: list[ActionPlan] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
+    before: Mapping[str, Any] | None = None
 
     async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
         """Remember what was asked."""
@@ -101,9 +106,25 @@ class FakeControl:
         )
         return ActionPlan(verb, title, lines, refusal=self.refusal, script=script, diff=self.diff)
 
-    async def carry_out(self, plan: ActionPlan) -> AsyncIterator[Step]:
+    async def plan_back(self) -> ActionPlan:
+        """Give the plan set, or a plain one."""
+        self.backs += 1
+        return self.back or ActionPlan(Verb.RESTART, f"Roll the job on {samples.HOST} back", (), rolls_back=True)
+
+    async def left_over(self) -> LeftOver | None:
+        """Give what was set, once."""
+        left, self.left = self.left, None
+        return left
+
+    async def gpu_memory(self, pids: Sequence[int]) -> GpuMemory | None:
+        """Say that all is free."""
+        del pids
+        return GpuMemory()
+
+    async def carry_out(self, plan: ActionPlan, before: Mapping[str, Any] | None = None) -> AsyncIterator[Step]:
         """Tell the first step, then the others once the gate is open."""
         self.carried.append(plan)
+        self.before = before
         yield self.steps[0]
         await self.gate.wait()
         if self.broken is not None:

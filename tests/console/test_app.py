@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from textual.command import CommandPalette
 
+from console.app import NOTICE_S
 from console.feed import Noticed, SnapshotTaken
 from console.job.events import HealthProbe, Source
 from console.messages import LinesArrived as LinesMessage
@@ -31,6 +32,7 @@ from tests.console.fakes_ui import (
     until,
     was_told,
 )
+from tests.widgets.stage import safe
 from widgets.log_view import LogView
 
 if TYPE_CHECKING:
@@ -321,3 +323,44 @@ async def test_a_second_without_news_draws_ages_and_no_more(monkeypatch: pytest.
         await pilot.pause()
         assert drawn == {"HeaderLine", "Lamp"}
         assert app.animation_level == "none"
+
+
+async def test_a_message_covers_the_row_of_the_keys_and_nothing_else() -> None:
+    feed = FakeFeed()
+    app = make_app(feed)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        feed.put(lines(Source.SERVER, *(f"line {number}" for number in range(9))))
+        await until(pilot, lambda: "line 8" in screen_text(app), "the lines")
+        before = screen_text(app).split("\n")
+        feed.put(Noticed("The first message."), Noticed("The newest message.", "warning"))
+        await until(pilot, lambda: "The newest message." in screen_text(app).split("\n")[-1], "the message")
+        after = screen_text(app).split("\n")
+        assert after[:-1] == before[:-1]
+        assert "The first message." not in screen_text(app)
+
+
+async def test_a_message_goes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(NOTICE_S, "information", 0.01)
+    feed = FakeFeed()
+    app = make_app(feed)
+    async with app.run_test(size=(80, 24), notifications=True) as pilot:
+        feed.put(Noticed("Soon gone."))
+        told = main_screen(app).setup.notices
+        await until(pilot, lambda: "Soon gone" in told.help(samples.NOW, None), "the message")
+        await until(pilot, lambda: not notices(app), "its end")
+        await until(pilot, lambda: "h Health" in screen_text(app).split("\n")[-1], "the keys")
+
+
+async def test_the_help_lists_what_was_told() -> None:
+    feed = FakeFeed()
+    app = make_app(feed)
+    async with app.run_test(size=(120, 36)) as pilot:
+        feed.put(*(Noticed(f"Message {number}, with *no* [markup](x).") for number in range(60)), Noticed(NASTY))
+        await until(pilot, lambda: len(notices(app)) == 61, "the messages")
+        await pilot.press("question_mark", "end")
+        await until(pilot, lambda: "Message 11, with *no* [markup](x)." in screen_text(app), "the list")
+        assert safe(screen_text(app))
+        await pilot.press(*["up"] * 40)
+        await until(pilot, lambda: "03:19 [red]x[/] [/oops]" in screen_text(app), "the newest")
+        assert screen_text(app).index("03:19 [red]x[/] [/oops]") < screen_text(app).index("Message 59")

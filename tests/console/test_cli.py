@@ -134,8 +134,11 @@ def test_ping_tells_each_proof(tmp_path: Path) -> None:
     local_config(tmp_path)
     done = longwait("ping", "--json", cwd=tmp_path)
     proofs = {proof["name"]: proof["ok"] for proof in json.loads(done.stdout)["proofs"]}
-    assert proofs == {"connection": True, "command": True, "health": False, "job": False}
+    expected = {"connection": True, "command": True, "port": False, "health": False, "answer": None, "job": False}
+    assert {name: proofs[name] for name in expected} == expected
+    assert proofs["job's log"] is True
     assert done.returncode == 1
+    assert re.search(r"^FAIL +health .* xx$", longwait("ping", cwd=tmp_path).stdout, re.MULTILINE)
 
 
 def test_doctor_names_each_fault_and_its_remedy(tmp_path: Path) -> None:
@@ -186,7 +189,7 @@ def test_the_read_only_option_holds_for_every_command_that_acts(tmp_path: Path, 
 
 
 async def test_what_the_feed_dies_of_is_not_taken_for_a_quiet_host() -> None:
-    from console.oneshot import _consumed  # noqa: PLC0415 - only this test looks inside
+    from console.oneshot import consumed  # noqa: PLC0415 - only this test looks inside
 
     async def broken() -> AsyncIterator[Fact]:
         for fault in ("a fault of the program",):
@@ -194,7 +197,7 @@ async def test_what_the_feed_dies_of_is_not_taken_for_a_quiet_host() -> None:
         yield LinesArrived(())
 
     async def look_on() -> None:
-        async with _consumed(broken()):
+        async with consumed(broken()):
             await asyncio.sleep(0)
             await asyncio.sleep(0)
 

@@ -14,9 +14,12 @@ ALL_WELL = Situation()
 
 
 def test_ids_keys_and_actions_are_unique() -> None:
-    for part in ("id", "key", "action", "name"):
+    for part in ("id", "action", "name"):
         values = [getattr(command, part) for command in COMMANDS]
         assert len(set(values)) == len(values)
+    for beside_logs in (False, True):
+        keys = [command.key for command in COMMANDS if command.is_here(ALL_WELL, beside_logs=beside_logs)]
+        assert len(set(keys)) == len(keys)
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.id)
@@ -26,7 +29,7 @@ def test_each_command_has_an_action_on_the_main_screen(command: OperatorCommand)
 
 def test_what_acts_asks_and_is_guarded() -> None:
     acting = [command for command in COMMANDS if command.acts]
-    assert {command.id for command in acting} == {"restart", "start", "stop"}
+    assert {command.id for command in acting} == {"restart", "start", "stop", "rollback"}
     for command in acting:
         assert command.asks
         assert "--read-only" in command.refusal(Situation(read_only=True))
@@ -36,7 +39,8 @@ def test_what_acts_asks_and_is_guarded() -> None:
 
 def test_looking_is_never_refused() -> None:
     nothing = Situation(read_only=True, can_act=False, link="lost")
-    assert [command.id for command in COMMANDS if command.refusal(nothing)] == ["restart", "start", "stop"]
+    refused = [command.id for command in COMMANDS if command.refusal(nothing)]
+    assert refused == ["restart", "start", "stop", "rollback"]
 
 
 def test_reconnecting_needs_a_broken_link() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,8 @@ from hypothesis import strategies as st
 
 from console.config import Settings
 from console.config_file import ConfigError, Fault, load
+from console.job.limits import Limits
+from console.planned import limits_of, plan_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
@@ -155,3 +158,30 @@ def told(path: Path) -> list[Fault]:
 @pytest.mark.parametrize("text", ["host: &a [*a]\n", "host: gpu01\njob: &j {log: x}\nserver: *j\n"])
 def test_an_alias_is_refused_and_never_followed(tmp_path: Path, text: str) -> None:
     assert "YAML alias" in " ".join(faults(tmp_path, text))
+
+
+def test_thresholds_of_judgement_are_those_of_the_rules(tmp_path: Path) -> None:
+    assert limits_of(None) == Limits() == limits_of(load(write(tmp_path, GOOD)))
+    own = load(write(tmp_path, GOOD + "judgement:\n  stall_s: 300\n  errors_share: 0.2\n"))
+    assert limits_of(own) == replace(Limits(), stall_s=300.0, errors_share=0.2)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("stal_s: 300", "stall_s"),
+        ("errors_share: 5", "less than or equal to 1"),
+        ("restarts: 1", "greater than or equal to 2"),
+    ],
+)
+def test_a_threshold_that_is_none_is_refused(tmp_path: Path, line: str, words: str) -> None:
+    (fault,) = faults(tmp_path, f"{GOOD}judgement:\n  {line}\n")
+    assert fault.startswith("5 judgement.")
+    assert words in fault
+
+
+def test_the_digest_of_the_script_reaches_the_plan(tmp_path: Path) -> None:
+    digest = "ab" * 32
+    assert plan_of(load(write(tmp_path, f"{GOOD}  script_sha256: {digest}\n"))).script_sha256 == digest
+    (fault,) = faults(tmp_path, f"{GOOD}  script_sha256: abc\n")
+    assert fault.startswith("4 job.script_sha256")

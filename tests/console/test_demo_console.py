@@ -58,6 +58,8 @@ async def test_the_demo_is_watched_pinged_and_restarted() -> None:
         assert "the server is simulated" in screen_text(app)
         await pilot.press("h")
         await until(pilot, lambda: any(note.startswith("health: 200") for note in notices(app)), "the answer to h")
+        await until(pilot, lambda: "✓ health" in screen_text(app), "the signs of life")
+        await pilot.press("escape")
         await until(pilot, lambda: seen().job.pid is not None, "the job's pid")
         old = seen().job.pid
         await pilot.press("R")
@@ -65,6 +67,52 @@ async def test_the_demo_is_watched_pinged_and_restarted() -> None:
         await pilot.press("y")
         await until(pilot, lambda: seen().job.pid not in {None, old}, "another process")
         await until(pilot, lambda: "The job is restarted." in screen_text(app), "the last step")
+
+
+async def test_the_old_script_is_replaced_by_one_key_and_proven() -> None:
+    app = demo_app(DemoHost(scenario="old-script", speed=40.0, options=("--startup-s", "1")))
+    async with app.run_test(size=(120, 44)) as pilot:
+
+        def seen() -> Snapshot:
+            snapshot = main_screen(app).snapshot
+            assert snapshot is not None
+            return snapshot
+
+        def called_for() -> bool:
+            asks = seen().verdict.cause in {"over_budget", "wrong_script"}
+            return asks and seen().job.pid is not None and (seen().server.gen_throughput or 0) > 0
+
+        await until(pilot, called_for, "the call for a restart")
+        old = seen().job.pid
+        assert seen().job.adopted
+        await pilot.press("R")
+        await until(pilot, lambda: isinstance(app.screen, Confirm), "the plan of the restart")
+        await pilot.pause()
+        plan = screen_text(app)
+        assert f"process {old} of user" in plan
+        assert "requests in flight" in plan
+        assert "Kept: B1_glaive" in plan
+        assert "token_budget" in plan or "+#!/usr/bin/env python3" in plan
+        await pilot.press("y")
+        await until(pilot, lambda: "Proven: " in screen_text(app), "the whole proof")
+        shown = screen_text(app)
+        for line in (
+            "✓ the process lives",
+            "✓ the script is the one sent",
+            "✓ budgets are honoured",
+            "✓ counts go on",
+            "✓ first progress line",
+            "✓ throughput as before",
+            "✓ no errors",
+        ):
+            assert line in shown, shown
+        assert re.search(r"GPU memory is freed +(done|unknown)", shown)
+        assert "B1_glaive" in next(line for line in shown.splitlines() if "budgets are honoured" in line)
+        assert seen().verdict.verdict.value == "wait"
+        assert seen().job.pid != old
+        await pilot.press("escape", "J")
+        await until(pilot, lambda: "Proof of: restart the job on longwait-demo" in screen_text(app), "the journal")
+        assert "The job is restarted." in screen_text(app)
 
 
 async def test_a_demo_that_cannot_start_is_a_sentence_on_the_screen() -> None:

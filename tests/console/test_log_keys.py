@@ -135,7 +135,7 @@ async def test_a_filter_and_a_search_stand_together_and_end_one_by_one() -> None
 async def test_n_without_anything_to_find_says_so() -> None:
     app = make_app(FakeFeed(), None)
     async with app.run_test(size=(80, 24)) as pilot:
-        await pilot.press("n")
+        await pilot.press("l", "n")
         assert notices(app) == ["Nothing is looked for: s searches, / filters."]
 
 
@@ -214,7 +214,7 @@ async def test_y_copies_the_line_as_the_log_has_it(size: tuple[int, int], copies
         assert copies.read_text(encoding="utf-8") == app.clipboard
         assert stat.S_IMODE(copies.stat().st_mode) == 0o600
         assert stat.S_IMODE(copies.parent.stat().st_mode) == 0o700
-        assert was_told(app, f"Copied 1 line to the clipboard, if the terminal lets it, and {copies}.")
+        assert was_told(app, f"Copied 1 line by OSC 52 and into {copies}.")
 
 
 async def test_big_y_copies_the_marked_lines_or_those_in_sight(copies: Path) -> None:
@@ -244,7 +244,7 @@ async def test_a_long_copy_goes_into_the_file_only(copies: Path) -> None:
         await pilot.press("v", "home", "Y")
         assert app.clipboard == ""
         assert len(copies.read_text(encoding="utf-8")) == 60 * 1_901
-        assert was_told(app, f"Copied 60 lines to {copies} only: 114,060 bytes are more")
+        assert was_told(app, f"Copied 60 lines into {copies} only: 114,060 bytes are more")
 
 
 async def test_a_copy_that_cannot_be_kept_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,13 +278,13 @@ async def test_u_lists_what_is_not_understood(size: tuple[int, int], key: str) -
     odd = replace(calm, logs=(replace(calm.logs[0], shapes=shapes), calm.logs[1], replace(calm.logs[0], lines=0)))
     async with app.run_test(size=size) as pilot:
         await shown(pilot, feed, odd)
-        assert "understood 97%" in screen_text(app)
+        assert "understood 97 %" in screen_text(app)
         await pilot.press("u")
         await until(pilot, lambda: isinstance(app.screen, ShapesScreen), "the list")
         await until(pilot, lambda: "1,412 x" in screen_text(app), "the shapes")
         text = screen_text(app)
-        assert "Server's log: understood 97% of 18,204 lines; 546 were not." in text
-        assert "Job's log: all 88 lines understood." in text
+        assert "Server's log: understood 97 % of 18,204 lines; 546 were not." in text
+        assert "Job's log: understood all 88 lines." in text
         assert "New report v#: run=#" in text
         assert "[b]bold[/b]" in text
         assert safe(text)
@@ -319,3 +319,24 @@ async def test_the_footer_shows_the_keys_of_the_logs_where_they_are_of_use(size:
         await pilot.press("1")
         await until(pilot, lambda: "h Health" in screen_text(app), "the keys of the console")
         assert "s Search" not in screen_text(app)
+
+
+async def test_escape_ends_what_was_begun_last(size: tuple[int, int]) -> None:
+    feed = FakeFeed()
+    app = make_app(feed, None)
+    async with app.run_test(size=size) as pilot:
+        await fill(pilot, feed, app)
+        view = log_of(app, Source.SERVER)
+        await pilot.press("l", "z")
+        await until(pilot, lambda: app.screen.maximized is not None, "the whole screen")
+        await type_in(pilot, app, "slash", *"ERROR")
+        await until(pilot, lambda: view.count == 6, "the filter")
+        await pilot.press("escape")
+        await until(pilot, lambda: view.count == 60 and view.has_focus, "all lines")
+        await pilot.press("v", "k")
+        assert view.marked
+        await pilot.press("escape")
+        assert not view.marked
+        assert app.screen.maximized is not None
+        await pilot.press("escape")
+        await until(pilot, lambda: app.screen.maximized is None, "all panes")

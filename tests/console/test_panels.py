@@ -24,7 +24,7 @@ from console.job.snapshot import (
     ServerView,
     Verdict,
 )
-from console.panels import logs, progress, server, status, verdict, words
+from console.panels import log_words, logs, progress, server, status, verdict, words
 from console.screens.help import PANELS
 from tests import samples
 
@@ -230,11 +230,47 @@ def test_a_broken_expression_is_taken_as_it_stands() -> None:
             LogView("job", "following", updated_at=ago(minutes=2), lost_bytes=1200),
             "newest line 2 min old · 1,200 bytes lost",
         ),
-        (LogView("job", "following", understood=0.2, updated_at=NOW), "80% not understood"),
+        (LogView("job", "following", understood=0.2, updated_at=NOW), "understood 20 %"),
     ],
 )
 def test_a_log_says_how_it_is_seen(log: LogView | None, note: str) -> None:
     assert logs.state_note(log, NOW) == note
+
+
+@pytest.mark.parametrize(
+    ("share", "lines", "brief"),
+    [
+        (1.0, 1, "understood 1 line"),
+        (1.0, 1_234, "understood all"),
+        (0.97, 18_204, "understood 97 %"),
+        (1 - 1 / 10_000_000, 10_000_000, "understood 99 %"),
+        (1 / 3_000, 3_000, "understood under 1 %"),
+        (0.01, 100, "understood 1 %"),
+        (0.0, 7, "understood none"),
+    ],
+)
+def test_a_share_of_lines_is_all_or_none_only_when_it_is(share: float, lines: int, brief: str) -> None:
+    said = log_words.understood(LogView("job", "following", lines=lines, understood=share))
+    assert said[-1] == brief
+    assert list(said) == sorted(said, key=len, reverse=True)
+
+
+def test_what_is_understood_is_said_in_as_many_words_as_fit() -> None:
+    log = LogView("job", "following", lines=18_204, understood=0.97, updated_at=NOW)
+    assert log_words.understood(LogView("job", "following")) == ()
+    assert log_words.reading_notes(log) == (
+        "understood 97 % of 18,204 lines (u: the rest)",
+        "understood 97 % of 18,204 lines",
+        "understood 97 %",
+    )
+
+
+def test_a_log_that_is_hardly_read_says_so_once() -> None:
+    log = LogView("job", "following", lines=50, understood=0.2, updated_at=NOW)
+    assert (logs.state_note(log, NOW), log_words.reading_notes(log)[0]) == (
+        "understood 20 %",
+        "u: which lines are not",
+    )
 
 
 @pytest.mark.parametrize("panel", PANELS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from typing import TYPE_CHECKING
 
 import pytest
@@ -34,7 +35,10 @@ def test_however_it_ends_the_terminal_is_put_back(tmp_path: Path, how: signal.Si
     argv = [sys.executable, "-m", "console", "--config", str(config)]
     with terminal(argv, (80, 24), {"XDG_DATA_HOME": str(tmp_path / "data")}) as program:
         program.read_until(b"KV", 20.0)
-        program.read_for(1.0)
+        # What is to be kept at the end has begun: before, there is nothing to keep.
+        deadline = time.monotonic() + 20.0
+        while not list((tmp_path / "data").rglob("*.sqlite3")) and time.monotonic() < deadline:
+            program.read_for(0.1)
         if isinstance(how, str):
             program.type(how)
         else:

@@ -1,0 +1,35 @@
+"""What is there for good is left out of the passes for garbage."""
+
+from __future__ import annotations
+
+import gc
+from typing import TYPE_CHECKING
+
+import pytest
+
+from console import collector
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def own_settings() -> Iterator[None]:
+    """Put the collector back as it was."""
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+
+
+@pytest.mark.usefixtures("own_settings")
+def test_what_is_there_is_not_walked_again_and_garbage_still_is() -> None:
+    here: list[object] = []
+    collector.calm()
+    assert gc.get_freeze_count() > 0
+    assert not any(found is here for found in gc.get_objects())
+    loop: list[object] = []
+    loop.append(loop)
+    del loop
+    assert gc.isenabled()
+    assert gc.collect() >= 1
