@@ -252,7 +252,8 @@ async def test_keys_can_be_remapped(tmp_path: Path) -> None:
 
 
 def test_no_two_commands_of_a_replay_share_a_key_or_an_id() -> None:
-    keys = [key for command in REPLAYED for key in command.key.split(",")]
+    # A note shares its key with the next match: it is for where no log has the focus, and never for a replay.
+    keys = [key for command in REPLAYED if command.only != "elsewhere" for key in command.key.split(",")]
     for values in (keys, [command.id for command in REPLAYED], [command.action for command in REPLAYED]):
         assert len(set(values)) == len(values)
 
