@@ -2,21 +2,26 @@
 """Sends the prompts of one or more datasets to an inference server, keeps it full, and loses nothing on the way.
 
 One file on purpose, and long for that reason: it is copied to the GPU host as it is, runs there for days without the
-console, and needs only Python 3.10 and httpx (0.25 or newer).
+console, and needs only Python 3.10 and an HTTP client: aiohttp (3.9 or newer; wherever vLLM or SGLang is installed, it
+is there) or httpx (0.25 or newer), which costs several times the CPU.
 
     run_inference.py --config job.json [--server URL] [--out DIR] ...
+    run_inference.py --dataset name=B1,prompts=b1.jsonl,token_budget=10000000 --out results [--server URL] ...
 
 The config is JSON (or YAML, when PyYAML is there and the name ends in .yaml or .yml):
 
     {"server": "http://127.0.0.1:30000", "out": "results", "api": "auto",
      "defaults": {"token_budget": 10000000},
      "datasets": [{"name": "B1_glaive", "kind": "short", "prompts": "b1.jsonl", "concurrency": 150, "max_tokens": 10240,
-                   "token_budget": 10000000, "limit": null, "sampling": {"temperature": 0.7}, "system_prompt": null}]}
+                   "token_budget": 10000000, "limit": null, "order": "file", "sampling": {"temperature": 0.7},
+                   "system_prompt": null}]}
 
-Paths in it are relative to its own folder. A prompts file has one JSON object a line with one of `prompt` (text),
-`messages` (chat) or `input_ids` (token ids), and optionally `id`; without one, the id is the first 16 hex digits of the
-SHA-256 of the content. Text with a `system_prompt` becomes messages, since only the server's chat template knows where
-a system prompt belongs. A server that wants a key finds it in the environment variable INFERENCE_API_KEY.
+`server` may be a list, as --server may be given several times. Paths in the config are relative to its own folder,
+those of --dataset to the present one. A prompts file has one JSON object a line with one of `prompt` (text), `messages`
+(chat) or `input_ids` (token ids), and optionally `id`; without one, the id is the first 16 hex digits of the SHA-256 of
+the content. It may be compressed with gzip or zstd. Text with a `system_prompt` becomes messages, since only the
+server's chat template knows where a system prompt belongs. A server that wants a key finds it in the environment
+variable INFERENCE_API_KEY.
 
 What it writes, under --out:
 
@@ -26,13 +31,28 @@ What it writes, under --out:
     NAME/errors.jsonl     prompts given up in some run; the next run tries them again
     NAME/rejected.jsonl   lines of the prompts file that can't be used, each with its reason
 
-Exit status: 0 everything is done or has met its budget; 2 the config or the command line is wrong; 3 another job holds
---out; 4 the server was gone for --server-timeout, or refuses us; 5 the results can't be written (disk full);
-6 stopped by a signal; 7 every dataset was gone through, but some prompts were given up or their lines rejected;
-1 a fault of this program.
+Exit status: 0 everything is done or has met its budget; 2 the config or the command line is wrong, or a prompts file
+can't be read; 3 another job holds --out; 4 the server was gone for --server-timeout, or refuses us; 5 the results can't
+be written (disk full); 6 stopped by a signal; 7 every dataset was gone through, but some prompts were given up or their
+lines rejected; 1 a fault of this program.
 
 Signals: TERM or INT: start nothing more, let requests in flight finish for --drain seconds, abort the rest; a second
 one ends at once. USR1: write a status block into the log. HUP is ignored.
+
+Keeping the server full: a request starts the moment one ends. When a dataset has none left to start (or its budget has
+no room for more), the next one's requests fill the free places, unless --no-overlap is given. A dataset's concurrency
+says how many of its requests fill the server, so each takes 1/concurrency of it, and requests start while these shares
+add up to at most 1; the dataset that came first is served first. While two are at work, a progress line of any but the
+one announced last begins with its name. --order says which prompts of a dataset go first: `file` (as they stand there),
+`longest-first` (by the number under `expected_tokens` of its line, else by the length of the line; lines that say a
+number go before those that don't), which shortens the tail, or `shuffle` (the same in every run).
+
+Budgets: nothing is started once finished tokens and the expected ones of what is in flight reach the budget. A request
+in flight is expected to make as many tokens as completions did on average that were at least as long as it is by now.
+What is in flight is finished; how far the budget is overshot is said in the dataset's last line.
+
+Several servers: each request goes to the one with the fewest in flight. One that is gone or fails everything is left
+out until it answers again; only when none is left does the job wait. Each result names its server.
 
 What is tried again: timeouts, lost connections, 5xx, aborted and unreadable answers, --max-attempts times with growing
 pauses. A busy server (429, 503) is asked again for --server-timeout, at the cost of no attempts. A server that can't be
@@ -41,8 +61,10 @@ unwell: nothing new is sent but one trial at a time, until one succeeds; so a ba
 whole dataset. Other 4xx answers are recorded with their reason and not tried again in this run.
 
 The log's figures: counts and `avg_comp` are of this process; `tot` is the dataset's in all. Rates are over the last
-15 minutes. ETA = min(budget left, prompts left x mean completion) / tokens per second. Tokens of requests in flight are
-not known, so the ETA is a little late; and early completions are the short ones, so early ETAs are too good.
+15 minutes. The ETA is reckoned from tokens: first what is still to be started, by tokens per second, with those that
+requests in flight have made so far (their age, less the wait in the server's queue, x the speed of a request; both as
+the completions show them; never more than all that is finished); then the last request and the longest one beside it.
+Early completions are the short ones, so early ETAs are too good.
 """
 
 from __future__ import annotations
@@ -53,30 +75,39 @@ import contextlib
 import difflib
 import errno
 import fcntl
+import gzip
 import hashlib
 import heapq
+import importlib
+import io
+import itertools
 import json
 import os
 import random
 import re
 import resource
+import shutil
 import signal
+import socket
+import subprocess
 import sys
+import tempfile
 import threading
 import time
+import zlib
 import zoneinfo
 from array import array
 from collections import deque
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple, NoReturn, Protocol
 from urllib.parse import urlsplit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-VERSION = 1
+VERSION = 2
 """Version of this program and of the shapes it writes."""
 
 EXIT_DONE = 0
@@ -94,11 +125,36 @@ KIND_DEFAULTS = {"short": (150, 10240), "long": (32, 16384)}
 APIS = ("auto", "sglang", "completions", "chat")
 """How requests are sent; ``auto`` asks the server what it is."""
 
+ORDERS = ("file", "longest-first", "shuffle")
+"""Which prompts of a dataset go first."""
+
+CLIENTS = ("auto", "aiohttp", "httpx")
+"""The HTTP libraries; ``auto`` takes the first that is there."""
+
 KEY_VARIABLE = "INFERENCE_API_KEY"
 """Environment variable with the server's key: a command line or a config would show it to everyone on the host."""
 
 HEARTBEAT_S = 15.0
 """Seconds between heartbeats in progress.jsonl."""
+
+COLD_SHARE = 0.25
+"""Of max_tokens, what a request is expected to make before anything is known: most answers end far below it."""
+
+FEWEST_FOR_LINE = 20
+"""Completions that a straight line is drawn through; with fewer, chance draws it."""
+
+NEARLY = 0.9
+"""The next dataset is read in advance when the expected tokens in flight take the present one to this share of its
+budget: reading may take longer than the last requests before it has room."""
+
+KEEP_ALIVE_S = 2.0
+"""Seconds that an idle connection is kept: well below the 5 s after which uvicorn closes one, perhaps in our hands."""
+
+LOCK_WATCH_S = 4.0
+"""Seconds for which the lock of a job on another host is watched for signs of life."""
+
+CHUNK = 1024 * 1024
+"""Bytes of a file that are looked at together: they stay in the processor's cache."""
 
 WINDOW_S = 900.0
 """Rates are over this many seconds: several completions of the longest kind, yet short enough to follow a change."""
@@ -111,6 +167,10 @@ LONGEST_RETRY_AFTER_S = 600.0
 
 LONGEST_TRIAL_PAUSE_S = 30.0
 """An unwell server gets one trial request at least this often, in seconds."""
+
+SILENT_PROBES = 20
+"""So many times --probe-every a server may be silent before it is probed; and so long requests may be open to one that
+is gone before they are taken for lost. A server that stops can close its port and leave them open for ever."""
 
 FEWEST_FOR_UNWELL = 20
 """So many different prompts must fail in a row before the server, not the prompts, is held to be at fault."""
@@ -179,6 +239,7 @@ class Dataset:
         limit: Only so many prompts from the file's beginning; None: all.
         sampling: Sampling parameters, passed on as they are.
         system_prompt: Put before every text prompt and conversation; None: nothing.
+        order: One of ``ORDERS``.
     """
 
     name: str
@@ -190,6 +251,7 @@ class Dataset:
     limit: int | None
     sampling: Mapping[str, Any]
     system_prompt: str | None
+    order: str = "file"
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +259,7 @@ class Settings:
     """All that the config and the command line say.
 
     Attributes:
-        server: Base URL, without a trailing slash or ``/v1``.
+        servers: Base URLs, without a trailing slash or ``/v1``.
         out: Where everything is written.
         api: One of ``APIS``.
         model: Model name for OpenAI endpoints; None: the server's first.
@@ -211,9 +273,11 @@ class Settings:
         progress_seconds: Seconds between progress lines at most.
         backoff: First pause before another attempt, seconds.
         probe_every: Seconds between looks for a server that is gone.
+        overlap: Whether a dataset may begin while the last requests of the one before are in flight.
+        client: One of ``CLIENTS``.
     """
 
-    server: str
+    servers: tuple[str, ...]
     out: Path
     api: str
     model: str | None
@@ -227,10 +291,17 @@ class Settings:
     progress_seconds: float
     backoff: float
     probe_every: float
+    overlap: bool
+    client: str
+
+    @property
+    def where(self) -> str:
+        """The servers, as the log names them."""
+        return ", ".join(self.servers)
 
 
 TOP_KEYS = ("server", "out", "api", "model", "defaults", "datasets")
-DEFAULTS_KEYS = ("kind", "concurrency", "max_tokens", "token_budget", "limit", "sampling", "system_prompt")
+DEFAULTS_KEYS = ("kind", "concurrency", "max_tokens", "token_budget", "limit", "sampling", "system_prompt", "order")
 DATASET_KEYS = ("name", "prompts", *DEFAULTS_KEYS)
 RESERVED_SAMPLING = {
     "n": "one prompt gives one completion",
@@ -345,11 +416,17 @@ def read_dataset(
     numbers = read_limits(where, merged, faults)
     read_sampling(where, merged["sampling"], faults)
     system_prompt = faults.text(f"{where}.system_prompt", merged.get("system_prompt"), optional=True)
+    order = merged.get("order") or "file"
+    if order not in ORDERS:
+        faults.append(
+            f"{where}.order must be one of {', '.join(ORDERS)}, not {clean(json.dumps(order, default=str), 60)}."
+        )
     if len(faults) > before or numbers is None:
         return None
     concurrency, max_tokens, budget, limit = numbers
+    sampling = merged["sampling"]
     return Dataset(
-        str(name), merged["kind"], path, concurrency, max_tokens, budget, limit, merged["sampling"], system_prompt
+        str(name), merged["kind"], path, concurrency, max_tokens, budget, limit, sampling, system_prompt, order
     )
 
 
@@ -395,6 +472,34 @@ def read_server(value: object, faults: Faults) -> str:
     return text.rstrip("/").removesuffix("/v1")
 
 
+def read_servers(value: object, faults: Faults) -> tuple[str, ...]:
+    """Reads one server or a list of them; each counts once."""
+    given = value if isinstance(value, list) else [value]
+    if not given:
+        faults.append("server must name at least one server.")
+    return tuple(dict.fromkeys(read_server(each, faults) for each in given))
+
+
+def read_dataset_flag(text: str, faults: Faults) -> dict[str, Any]:
+    """Reads one ``--dataset KEY=VALUE,...``; numbers, true, false, null and ``{...}`` are read as JSON."""
+    table: dict[str, Any] = {}
+    for part in re.split(r",(?=[a-z_]+=)", text):
+        key, found, value = part.partition("=")
+        if not found or key in table:
+            what = "stands there twice" if found else "has no value"
+            faults.append(
+                f"--dataset: '{clean(key, 60)}' {what}; write name=B1,prompts=b1.jsonl,token_budget=10000000."
+            )
+            continue
+        try:
+            table[key] = value if key in {"name", "prompts"} else json.loads(value)
+        except ValueError:
+            table[key] = value
+    if isinstance(table.get("prompts"), str):
+        table["prompts"] = str(Path(table["prompts"]).absolute())
+    return table
+
+
 def read_settings(args: argparse.Namespace) -> Settings:
     """Joins config and command line.
 
@@ -402,25 +507,43 @@ def read_settings(args: argparse.Namespace) -> Settings:
         JobEnded: With every fault, one a line.
     """
     faults = Faults()
-    path = Path(args.config)
-    config = load_config(path, faults)
+    path = Path(args.config) if args.config else None
+    config = load_config(path, faults) if path else {}
     if not config and faults:
         raise JobEnded("\n".join(faults), EXIT_CONFIG)
     faults.unknown_keys("The config", config, TOP_KEYS)
-    server = read_server(args.server or config.get("server", "http://127.0.0.1:30000"), faults)
+    given = [read_dataset_flag(text, faults) for text in args.dataset]
+    if given:
+        of_config = config.get("datasets")
+        config = {**config, "datasets": [*(of_config if isinstance(of_config, list) else []), *given]}
+    if args.order:
+        config = with_order(config, args.order)
+    servers = read_servers(args.server or config.get("server", "http://127.0.0.1:30000"), faults)
     api = args.api or config.get("api", "auto")
     if api not in APIS:
         faults.append(f"api must be one of {', '.join(APIS)}, not {clean(json.dumps(api, default=str), 60)}.")
     model = args.model or faults.text("model", config.get("model"), optional=True)
-    out = Path(args.out) if args.out else path.parent / (faults.text("out", config.get("out")) or "")
-    datasets = read_datasets(config, path.parent, args.only, faults)
+    folder = path.parent if path else Path()
+    out = Path(args.out) if args.out else folder / (faults.text("out", config.get("out")) or "")
+    datasets = read_datasets(config, folder, args.only, faults)
     check_numbers(args, faults)
     if faults:
         raise JobEnded("\n".join(faults), EXIT_CONFIG)
     return Settings(
-        server, out, api, model, datasets, not args.no_stamps, args.request_timeout, args.server_timeout, args.drain,
+        servers, out, api, model, datasets, not args.no_stamps, args.request_timeout, args.server_timeout, args.drain,
         args.max_attempts, args.progress_every, args.progress_seconds, args.backoff, args.probe_every,
+        not args.no_overlap, args.client,
     )  # fmt: skip
+
+
+def with_order(config: Mapping[str, Any], order: str) -> dict[str, Any]:
+    """The config with one order for all datasets: the command line's word counts more than the file's."""
+    defaults, entries = config.get("defaults") or {}, config.get("datasets")
+    changed = {**config, "defaults": {**defaults, "order": order} if isinstance(defaults, dict) else defaults}
+    if isinstance(entries, list):
+        kept = [{k: v for k, v in e.items() if k != "order"} if isinstance(e, dict) else e for e in entries]
+        changed["datasets"] = kept
+    return changed
 
 
 def read_datasets(config: Mapping[str, Any], folder: Path, only: Sequence[str], faults: Faults) -> tuple[Dataset, ...]:
@@ -431,7 +554,7 @@ def read_datasets(config: Mapping[str, Any], folder: Path, only: Sequence[str], 
         faults.table("defaults.sampling", defaults["sampling"])
     entries = config.get("datasets")
     if not isinstance(entries, list) or not entries:
-        faults.append("datasets must be a list of at least one dataset.")
+        faults.append("datasets must be a list of at least one dataset; give it in --config, or as --dataset.")
         return ()
     read = [read_dataset(number, entry, defaults, folder, faults) for number, entry in enumerate(entries)]
     names = [entry.get("name") for entry in entries if isinstance(entry, dict)]
@@ -469,11 +592,13 @@ class Prompt:
         id: Its id.
         form: ``prompt``, ``messages`` or ``input_ids``.
         content: What stands under that key.
+        expected: The completion tokens that the line expects, under ``expected_tokens``; None when it says no number.
     """
 
     id: str
     form: str
     content: Any
+    expected: float | None = None
 
 
 FORMS = ("prompt", "messages", "input_ids")
@@ -505,7 +630,14 @@ def parse_prompt(line: bytes, *, system_prompt: bool = False) -> Prompt:
         raise ValueError(fault)
     if system_prompt and form == "input_ids":
         raise ValueError("a system prompt can't be put before input_ids")
-    return Prompt(prompt_id(table.get("id"), form, content), form, content)
+    return Prompt(prompt_id(table.get("id"), form, content), form, content, _number(table.get("expected_tokens")))
+
+
+def _number(value: object) -> float | None:
+    """A number of at least 0, or None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:  # noqa: PLR2004 - no inf
+        return None
+    return float(value)
 
 
 def content_fault(form: str, content: object) -> str | None:
@@ -531,6 +663,223 @@ def prompt_id(given: object, form: str, content: object) -> str:
     return str(given)
 
 
+GZIP_MAGIC = b"\x1f\x8b"
+ZSTD_MAGICS = (b"\x28\xb5\x2f\xfd", *(bytes([0x50 + n]) + b"\x2a\x4d\x18" for n in range(16)))
+"""How a zstd file begins: with a frame, or with one to be skipped (RFC 8878, sections 3.1.1 and 3.1.2)."""
+
+ZSTD_WINDOW_LOG = 31
+"""The largest window that is unpacked, as a power of 2: what ``zstd --ultra --long=31`` makes."""
+
+
+class UnreadableError(Exception):
+    """A prompts file can't be read to its end; the text says why."""
+
+
+def unpacked(file: BinaryIO, path: Path) -> BinaryIO | None:
+    """The unpacked contents of a compressed file, read as they are asked for; None when it isn't compressed.
+
+    Args:
+        file: The file, at its beginning; closed with what is returned.
+        path: Its path.
+
+    Raises:
+        UnreadableError: When nothing on this host can unpack it.
+    """
+    magic = file.read(4)
+    file.seek(0)
+    if magic.startswith(GZIP_MAGIC):
+        return io.BufferedReader(gzip.GzipFile(fileobj=file), CHUNK)
+    if magic not in ZSTD_MAGICS:
+        return None
+    with contextlib.suppress(ImportError):
+        module = importlib.import_module("compression.zstd")  # Python 3.14
+        options = {module.DecompressionParameter.window_log_max: ZSTD_WINDOW_LOG}
+        return io.BufferedReader(Unpacker(module.open(file, "rb", options=options), module.ZstdError), CHUNK)
+    with contextlib.suppress(ImportError):
+        module = importlib.import_module("zstandard")
+        return io.BufferedReader(Unpacker(ZstdFrames(file, module), module.ZstdError), CHUNK)
+    command = shutil.which("zstd")
+    if command is None:
+        raise UnreadableError("it is packed with zstd; install the zstd command or the zstandard package, or unpack it")
+    argv = [command, "-dc", f"--long={ZSTD_WINDOW_LOG}", str(path)]
+    return io.BufferedReader(CommandOutput(argv), CHUNK)
+
+
+class Readable(Protocol):
+    """What bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+
+    def close(self) -> None:
+        """Gives it back."""
+
+
+class Unpacker(io.RawIOBase):
+    """Reads on, and makes an ``OSError`` of the errors that a library has of its own.
+
+    Args:
+        source: What is read.
+        error: The library's error.
+    """
+
+    def __init__(self, source: Readable, error: type[Exception]) -> None:
+        self._source = source
+        self._error = error
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - as io.RawIOBase has it
+        """Fills a buffer; returns how much of it."""
+        try:
+            data = self._source.read(len(buffer))
+        except self._error as error:
+            raise OSError(clean(str(error))) from error
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Closes the file below too."""
+        self._source.close()
+        super().close()
+
+
+class ZstdFrames:
+    """All frames of a zstd file, through the ``zstandard`` package, whose own reader takes a cut file for a whole one.
+
+    Args:
+        file: The packed file.
+        module: The package.
+    """
+
+    def __init__(self, file: BinaryIO, module: Any) -> None:  # noqa: ANN401 - an optional package
+        self._file = file
+        self._frames = module.ZstdDecompressor(max_window_size=1 << ZSTD_WINDOW_LOG)
+        self._frame: Any = None
+        self._packed = b""
+        self._ready = memoryview(b"")
+
+    def read(self, size: int, /) -> bytes:
+        """At most ``size`` bytes; none at the end."""
+        while not self._ready:
+            self._packed = self._packed or self._file.read(128 * 1024)
+            if not self._packed:
+                if self._frame is not None:
+                    raise OSError("the file ends in the middle of its last frame")
+                return b""
+            self._frame = self._frame or self._frames.decompressobj()
+            self._ready = memoryview(self._frame.decompress(self._packed))
+            self._packed = b""
+            if self._frame.eof:
+                self._packed, self._frame = self._frame.unused_data, None
+        data, self._ready = bytes(self._ready[:size]), self._ready[size:]
+        return data
+
+    def close(self) -> None:
+        """Closes the file."""
+        self._file.close()
+
+
+class CommandOutput(io.RawIOBase):
+    """What a command writes; an ``OSError`` at its end when the command failed.
+
+    Args:
+        argv: The command.
+    """
+
+    def __init__(self, argv: Sequence[str]) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - closed with this
+        self._process = subprocess.Popen(  # noqa: S603 - no shell, and the program is looked up by its name
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self._errors
+        )
+
+    def readable(self) -> bool:
+        """It is."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:  # noqa: ANN401 - as io.RawIOBase has it
+        """Fills a buffer; returns how much of it."""
+        assert self._process.stdout is not None  # noqa: S101 - it is a pipe
+        data = self._process.stdout.read(len(buffer))
+        if not data and self._process.wait() != 0:
+            self._errors.seek(0)
+            raise OSError(clean(self._errors.read(2000).decode("utf-8", "replace")) or "the command failed")
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        """Ends the command, when it still runs."""
+        if not self.closed:
+            self._process.kill()
+            self._process.communicate()
+            self._errors.close()
+        super().close()
+
+
+def length_bin(tokens: int) -> int:
+    """The bin of a length: one for each up to 15, then eight for each doubling."""
+    if tokens < 16:  # noqa: PLR2004 - four bits
+        return tokens
+    bits = min(tokens, MOST_TOKENS).bit_length()
+    return 16 + 8 * (bits - 5) + ((min(tokens, MOST_TOKENS) >> (bits - 4)) & 7)
+
+
+MOST_TOKENS = (1 << 40) - 1
+"""No completion is longer: a wrong figure in a results file must not make a table of any size."""
+
+
+class Lengths:
+    """How long the completions of a dataset were: counts and sums in bins of about 9 %, whatever their number."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.tokens = 0
+        self._bins: dict[int, tuple[int, int]] = {}
+        self._beyond: list[float | None] | None = None
+
+    def add(self, tokens: int, number: int = 1) -> None:
+        """One more completion, or so many of the same length."""
+        place = length_bin(tokens)
+        count, total = self._bins.get(place, (0, 0))
+        self._bins[place] = (count + number, total + number * tokens)
+        self.count += number
+        self.tokens += number * tokens
+        self._beyond = None
+
+    def mean(self) -> float:
+        """Their mean; 0 before any."""
+        return self.tokens / self.count if self.count else 0.0
+
+    def beyond(self, made: float) -> float | None:
+        """The mean of those that were longer than ``made`` tokens (by a bin); None when there are none."""
+        if self._beyond is None:
+            self._beyond = self._means_beyond()
+        place = length_bin(int(made)) if made > 0 else -1
+        return self._beyond[place + 1] if place + 1 < len(self._beyond) else None
+
+    def longest_of(self, number: float) -> float:
+        """The length that one of so many is expected to exceed: their largest, roughly; 0 before any."""
+        allowed, above = self.count / max(1.0, number), 0
+        for place in sorted(self._bins, reverse=True):
+            count, total = self._bins[place]
+            above += count
+            if above >= allowed:
+                return total / count
+        return 0.0
+
+    def _means_beyond(self) -> list[float | None]:
+        """By bin, the mean of all that lie in it or above it."""
+        count = total = 0
+        means: list[float | None] = []
+        for place in range(max(self._bins, default=-1), -1, -1):
+            more, tokens = self._bins.get(place, (0, 0))
+            count, total = count + more, total + tokens
+            means.append(total / count if count else None)
+        return means[::-1]
+
+
 @dataclass(slots=True)
 class Plan:
     """What a run has to do for one dataset.
@@ -538,10 +887,14 @@ class Plan:
     Attributes:
         dataset: The dataset.
         total: Prompts in all: valid, without doubles, within the limit.
-        todo: Byte offsets in the prompts file of those that have no result yet; prompts are read when they are sent.
+        todo: Where in ``file`` those stand that have no result yet, in the order in which they go; prompts are read
+            when they are sent, and no text is held.
+        file: The prompts file itself, open; of a compressed one, the lines to do, unpacked into a file without a name
+            that is gone with the process. None when nothing is to be read.
         done: Prompts that have a result.
         tokens: Completion tokens of all results.
         results: How many results there are (more than ``done`` when the prompts file was changed).
+        lengths: How long they are.
         doubles: Lines whose id had come before.
         rejected: Lines that can't be used: number and reason.
     """
@@ -549,9 +902,11 @@ class Plan:
     dataset: Dataset
     total: int = 0
     todo: array[int] = field(default_factory=lambda: array("Q"))
+    file: BinaryIO | None = None
     done: int = 0
     tokens: int = 0
     results: int = 0
+    lengths: Lengths = field(default_factory=Lengths)
     doubles: int = 0
     rejected: list[tuple[int, str]] = field(default_factory=list)
 
@@ -560,33 +915,167 @@ class Plan:
         """Whether the dataset has all the tokens it may have."""
         return self.dataset.token_budget is not None and self.tokens >= self.dataset.token_budget
 
+    def close(self) -> None:
+        """Closes the prompts."""
+        if self.file is not None:
+            self.file.close()
 
-def scan_prompts(plan: Plan, done: set[str]) -> None:
-    """Goes through a prompts file once and fills in the plan; only ids and offsets stay in memory."""
-    dataset = plan.dataset
-    seen: set[str] = set()
-    offset = 0
-    with dataset.prompts.open("rb") as file:
-        for number, line in enumerate(file, start=1):
-            start, offset = offset, offset + len(line)
-            if dataset.limit is not None and plan.total >= dataset.limit:
-                break
-            if not line.strip():
-                continue
+
+class Halt(threading.Event):
+    """Set when what is being read in a thread isn't wanted any more."""
+
+    def check(self) -> None:
+        """Ends the reading.
+
+        Raises:
+            JobEnded: When it is set.
+        """
+        if self.is_set():
+            raise JobEnded("Stopped while the files were read.", EXIT_STOPPED, "stopped")
+
+
+ID_HEAD = re.compile(rb'\s*\{\s*"id":\s*(?:"([^"\\\n]+)"|([0-9]+))\s*[,}]')
+"""How most prompt lines begin, so that those that are done already need not be parsed to know which they are."""
+
+
+def quick_id(line: bytes) -> str | None:
+    """The id of a line that begins with it and has no other ``"id"``; None when only parsing can tell."""
+    head = ID_HEAD.match(line)
+    if head is None or line.count(b'"id"') > 1:
+        return None
+    try:
+        return (head[1] or head[2]).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+class PromptScan:
+    """Goes through a prompts file once and fills in a plan; only ids and offsets stay in memory.
+
+    Args:
+        plan: The plan.
+        done: Ids that have a result. Taken out as they are met, so that no id is held twice.
+        folder: Where the lines to do of a compressed file are unpacked to; None when they will not be read.
+        halt: Ends it early.
+    """
+
+    def __init__(self, plan: Plan, done: set[str], folder: Path | None = None, halt: Halt | None = None) -> None:
+        self._plan = plan
+        self._done = done
+        self._folder = folder
+        self._halt = halt or Halt()
+        self._seen: set[str] = set()
+        self._hints = array("d")
+        self._spool: BinaryIO | None = None
+
+    def run(self) -> None:
+        """Does it.
+
+        Raises:
+            UnreadableError: When the file can't be read to its end.
+            JobEnded: When what must be written can't be.
+        """
+        plan, path = self._plan, self._plan.dataset.prompts
+        with contextlib.ExitStack() as opened:
             try:
-                prompt = parse_prompt(line, system_prompt=dataset.system_prompt is not None)
-            except ValueError as error:
-                plan.rejected.append((number, clean(str(error))))
-                continue
-            if prompt.id in seen:
-                plan.doubles += 1
-                continue
-            seen.add(prompt.id)
-            plan.total += 1
-            if prompt.id in done:
-                plan.done += 1
-            else:
-                plan.todo.append(start)
+                file = opened.enter_context(path.open("rb"))
+                packed = unpacked(file, path)
+                if packed is not None:
+                    opened.enter_context(packed)
+                    if self._folder is not None:
+                        self._spool = opened.enter_context(make_spool(self._folder))
+                self._take_all(packed or file, packed=packed is not None)
+            except (OSError, EOFError, zlib.error) as error:
+                raise UnreadableError(clean(str(error))) from error
+            if self._folder is not None:
+                # It stays open from here on: a file that is put in its place later changes nothing.
+                plan.file = file if self._spool is None else self._spool
+                opened.pop_all()
+                if packed is not None:
+                    packed.close()
+                    file.close()
+        self._put_in_order()
+
+    def _take_all(self, lines: Iterable[bytes], *, packed: bool) -> None:
+        plan, limit = self._plan, self._plan.dataset.limit
+        offset = 0
+        for number, line in enumerate(lines, start=1):
+            if limit is not None and plan.total >= limit:
+                break
+            if self._is_todo(number, line):
+                plan.todo.append(offset)
+                if self._spool is not None:
+                    offset += self._keep(line)
+            if not packed:
+                offset += len(line)
+            if number % 1024 == 0:
+                self._halt.check()
+
+    def _keep(self, line: bytes) -> int:
+        assert self._spool is not None  # noqa: S101 - asked before
+        whole = line if line.endswith(b"\n") else line + b"\n"
+        try:
+            self._spool.write(whole)
+        except OSError as error:
+            raise storage_failed(self._folder or Path(), error) from error
+        return len(whole)
+
+    def _is_todo(self, number: int, line: bytes) -> bool:
+        """Counts a line; says whether it is to be done."""
+        plan = self._plan
+        if not line.strip():
+            return False
+        quick = quick_id(line)
+        if quick is not None and quick in self._done:
+            self._meet(quick)
+            return False
+        try:
+            prompt = parse_prompt(line, system_prompt=plan.dataset.system_prompt is not None)
+        except ValueError as error:
+            plan.rejected.append((number, clean(str(error))))
+            return False
+        if prompt.id in self._seen:
+            plan.doubles += 1
+            return False
+        if prompt.id in self._done:
+            self._meet(prompt.id)
+            return False
+        self._seen.add(prompt.id)
+        plan.total += 1
+        if plan.dataset.order == "longest-first":
+            self._hints.append(len(line) if prompt.expected is None else SAID + prompt.expected)
+        return True
+
+    def _meet(self, key: str) -> None:
+        self._done.discard(key)
+        self._seen.add(key)
+        self._plan.total += 1
+        self._plan.done += 1
+
+    def _put_in_order(self) -> None:
+        plan, order = self._plan, self._plan.dataset.order
+        if order == "file":
+            return
+        places = list(range(len(plan.todo)))
+        if order == "shuffle":
+            # The dataset's own name is the seed: the next run goes on in the same order.
+            random.Random(plan.dataset.name).shuffle(places)  # noqa: S311 - no secret
+        else:
+            places.sort(key=self._hints.__getitem__, reverse=True)
+        plan.todo = array("Q", (plan.todo[place] for place in places))
+
+
+SAID = 1e12
+"""Added to a length that a line says itself, so that it goes before all that are guessed from the prompt's length."""
+
+
+def make_spool(folder: Path) -> BinaryIO:
+    """A file without a name, gone with the process; in the results' folder, for /tmp is often small and in memory."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        return tempfile.TemporaryFile(dir=folder)
+    except OSError as error:
+        raise storage_failed(folder, error) from error
 
 
 # -------------------------------------------------------------------------------------------------------------- results
@@ -599,6 +1088,7 @@ class Results:
     Attributes:
         ids: Ids of the prompts that are done.
         tokens: Their completion tokens.
+        counts: How many of them have each length.
         unreadable: Lines within the file that can't be read; their prompts are done again.
         whole: Bytes up to the end of the last whole line.
         half: Bytes after it: a line that a killed process did not finish.
@@ -607,25 +1097,41 @@ class Results:
 
     ids: set[str] = field(default_factory=set)
     tokens: int = 0
+    counts: dict[int, int] = field(default_factory=dict)
     unreadable: int = 0
     whole: int = 0
     half: int = 0
     unended: bool = False
 
+    def add(self, result: tuple[str, int] | None) -> None:
+        """Counts what a line holds."""
+        if result is None:
+            self.unreadable += 1
+        elif result[0] not in self.ids:
+            self.ids.add(result[0])
+            self.tokens += result[1]
+            self.counts[result[1]] = self.counts.get(result[1], 0) + 1
 
-RESULT_HEAD = re.compile(rb'\{"id": ?"([^"\\]+)", ?"completion_tokens": ?(\d+), ?"')
+
+RESULT_HEAD = re.compile(rb'\{"id": ?"([^"\\\n]+)", ?"completion_tokens": ?(\d+), ?"')
 """How a result line of ours begins, so that gigabytes of texts need not be parsed to know what is done."""
 
 
-def read_result(line: bytes) -> tuple[str, int] | None:
-    """The id and the completion tokens of one line of a results file; None when it isn't a whole result."""
-    head = RESULT_HEAD.match(line)
+def read_result(data: bytearray, start: int, stop: int) -> tuple[str, int] | None:
+    """The id and the completion tokens of one line of a results file; None when it isn't a whole result.
+
+    Args:
+        data: Where the line stands.
+        start: Its first byte.
+        stop: The byte after its last one, its end included if it has one.
+    """
+    head = RESULT_HEAD.match(data, start)
     # A line without its end is read in full: half a text may well end with a brace.
-    if head and line.endswith((b"}\n", b"}\r\n")):
+    if head and head.end() <= stop and data.endswith(WHOLE_ENDS, start, stop):
         with contextlib.suppress(UnicodeDecodeError):
             return head[1].decode("ascii"), int(head[2])
     try:
-        table = json.loads(line)
+        table = json.loads(data[start:stop])
     except (ValueError, RecursionError):
         return None
     if not isinstance(table, dict):
@@ -634,16 +1140,20 @@ def read_result(line: bytes) -> tuple[str, int] | None:
     return (key, tokens) if isinstance(key, str) and type(tokens) is int and tokens >= 0 else None
 
 
-def read_results(path: Path) -> Results:
-    """Reads a results file, line by line; a missing one is empty.
+WHOLE_ENDS = (b"}\n", b"}\r\n")
+"""How a whole line ends."""
+
+
+def read_results(path: Path, halt: Halt | None = None) -> Results:
+    """Reads a results file; a missing one is empty.
 
     Raises:
         JobEnded: When it is there and can't be read: starting anew would do everything twice.
     """
     results = Results()
     try:
-        with path.open("rb") as file:
-            add_results(results, file)
+        with path.open("rb", buffering=0) as file:
+            add_results(results, file, halt or Halt())
     except FileNotFoundError:
         return results
     except OSError as error:
@@ -651,21 +1161,36 @@ def read_results(path: Path) -> Results:
     return results
 
 
-def add_results(results: Results, lines: Iterable[bytes]) -> None:
-    """Adds what the lines of a results file hold, up to a half one."""
-    for line in lines:
-        result = read_result(line)
-        ended = line.endswith(b"\n")
-        if not ended and result is None:
-            results.half = len(line)
-            break
-        results.unended = not ended
-        results.whole += len(line)
-        if result is None:
-            results.unreadable += bool(line.strip())
-        elif result[0] not in results.ids:
-            results.ids.add(result[0])
-            results.tokens += result[1]
+def add_results(results: Results, file: io.RawIOBase, halt: Halt) -> None:
+    """Adds what a results file holds, up to a half line.
+
+    A long run's results are gigabytes, nearly all of it text that is of no interest here: the file goes through one
+    buffer piece by piece, and of a line only the beginning and the end are looked at.
+    """
+    data = bytearray(CHUNK)
+    held = 0
+    while size := file.readinto(memoryview(data)[held:]):
+        halt.check()
+        filled, start = held + size, 0
+        # The line that was begun in the piece before has no end there: look for it in the new one.
+        stop = data.find(b"\n", held, filled) + 1
+        while stop > 0:
+            if stop - start > 2 or data[start:stop].strip():  # noqa: PLR2004 - a line end, of whatever kind
+                results.add(read_result(data, start, stop))
+            start = stop
+            stop = data.find(b"\n", start, filled) + 1
+        results.whole += start
+        held = filled - start
+        data[:held] = data[start:filled]
+        if held == len(data):
+            data.extend(bytes(len(data)))  # a line longer than the buffer
+    last = read_result(data[:held], 0, held) if held else None
+    if last is not None:
+        results.add(last)
+        results.unended = True
+        results.whole += held
+    else:
+        results.half = held
 
 
 class AppendFile:
@@ -854,44 +1379,92 @@ class Events:
 class Lock:
     """Keeps a second job out of the same folder; held until the process ends.
 
+    ``flock`` dies with its owner. Where it holds on one host alone (some network file systems), the file also names
+    its host, and its time is renewed every second: a lock that another host signed and still renews is respected too.
+
     Raises:
         JobEnded: When another process holds it; the message names it.
     """
 
     def __init__(self, folder: Path) -> None:
-        path = folder / ".lock"
+        self._path = folder / ".lock"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
         except OSError as error:
-            raise storage_failed(path, error) from error
+            raise storage_failed(self._path, error) from error
+        try:
+            self._take(folder)
+        except BaseException:
+            os.close(self._fd)
+            raise
+
+    def _take(self, folder: Path) -> None:
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            holder = self._holder()
-            os.close(self._fd)
-            raise JobEnded(f"Another job works on {folder}: {holder}; stop it first.", EXIT_LOCKED) from error
+            raise self._held(folder) from error
         except OSError as error:
-            os.close(self._fd)
-            raise storage_failed(path, error) from error
-        self._sign(path)
-
-    def _sign(self, path: Path) -> None:
+            if error.errno not in {errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP}:
+                raise storage_failed(self._path, error) from error
+        if self._is_renewed_elsewhere():
+            raise self._held(folder)
         try:
             os.ftruncate(self._fd, 0)
-            os.pwrite(self._fd, json.dumps({"pid": os.getpid(), "since": utc_now()}).encode() + b"\n", 0)
+            said = {"pid": os.getpid(), "since": utc_now(), "host": socket.gethostname()}
+            os.pwrite(self._fd, json.dumps(said).encode() + b"\n", 0)
         except OSError as error:
-            raise storage_failed(path, error) from error
+            raise storage_failed(self._path, error) from error
 
-    def _holder(self) -> str:
+    def _held(self, folder: Path) -> JobEnded:
+        table = self._signed()
         try:
-            table = json.loads(os.pread(self._fd, 4096, 0))
-            return f"pid {int(table['pid'])}, since {clean(str(table['since']), 40)}"
-        except (OSError, ValueError, TypeError, KeyError):
-            return "it has just started"
+            holder = f"pid {int(table['pid'])}, since {clean(str(table['since']), 40)}"
+        except (ValueError, TypeError, KeyError):
+            holder = "it has just started"
+        elsewhere = table.get("host") not in {None, socket.gethostname()}
+        host = f" on {clean(str(table['host']), 80)}" if elsewhere else ""
+        return JobEnded(f"Another job works on {folder}: {holder}{host}; stop it first.", EXIT_LOCKED)
+
+    def _signed(self) -> dict[str, Any]:
+        """What the owner wrote; empty when nobody did, or when it ended in order."""
+        try:
+            return _table_of(json.loads(os.pread(self._fd, 4096, 0)))
+        except (OSError, ValueError, RecursionError):
+            return {}
+
+    def _is_renewed_elsewhere(self) -> bool:
+        """Whether a job on another host, which did not end in order, still renews the file's time."""
+        host = self._signed().get("host")
+        if host is None or host == socket.gethostname():
+            return False
+        first, until = self._renewed_at(), time.monotonic() + LOCK_WATCH_S
+        while time.monotonic() < until:
+            time.sleep(min(0.5, LOCK_WATCH_S / 4))
+            if self._renewed_at() != first:
+                return True
+        return False
+
+    def _renewed_at(self) -> int:
+        # Opened anew each time: on NFS only that asks the server, and not the cache of this host.
+        try:
+            descriptor = os.open(self._path, os.O_RDONLY | os.O_CLOEXEC)
+        except OSError:
+            return 0
+        try:
+            return os.fstat(descriptor).st_mtime_ns
+        finally:
+            os.close(descriptor)
+
+    def renew(self) -> None:
+        """Shows other hosts that the owner lives. A file system that refuses it ends nothing: the lock itself holds."""
+        with contextlib.suppress(OSError):
+            os.utime(self._fd)
 
     def release(self) -> None:
-        """Lets the next job in."""
+        """Lets the next job in, and says that nobody need be watched for."""
+        with contextlib.suppress(OSError):
+            os.ftruncate(self._fd, 0)
         os.close(self._fd)
 
 
@@ -928,6 +1501,7 @@ class Failure:
         busy: Whether the server asked to come later.
         refused: Whether the set-up is wrong rather than the prompt.
         retry_after: Seconds that the server asked for.
+        free: Whether it costs no attempt.
     """
 
     kind: str
@@ -936,6 +1510,7 @@ class Failure:
     busy: bool = False
     refused: bool = False
     retry_after: float = 0.0
+    free: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -1072,74 +1647,278 @@ def _reason(value: object) -> str:
     return value
 
 
-class Server:
-    """The inference server over HTTP; the only part that knows httpx.
+class Reply(NamedTuple):
+    """An HTTP answer: status, body, and the Retry-After header when there is one."""
+
+    status: int
+    body: bytes
+    retry_after: str | None = None
+
+
+class Client(Protocol):
+    """An HTTP library, as far as it is needed here. Nothing but ``Failure`` comes out of it."""
+
+    name: str
+
+    async def post(self, url: str, content: bytes) -> Reply | Failure:
+        """Posts JSON and waits for the whole answer."""
+
+    async def get(self, url: str) -> Reply | Failure:
+        """Asks a small question; an answer comes in 10 seconds or not at all."""
+
+    async def close(self) -> None:
+        """Closes every connection; servers abort what they still work on."""
+
+
+def say_error(error: BaseException) -> str:
+    """An error's name and text on one line."""
+    return clean(f"{type(error).__name__}: {error}".rstrip(": "))
+
+
+def key_header() -> dict[str, str]:
+    """The header with the server's key, when the environment has one."""
+    key = os.environ.get(KEY_VARIABLE)
+    return {"Authorization": f"Bearer {key}"} if key else {}
+
+
+def open_client(settings: Settings, connections: int) -> Client:
+    """The HTTP library that the settings name, or the first that is there.
+
+    Raises:
+        JobEnded: When there is none.
+    """
+    makers: dict[str, Callable[[], Client]] = {
+        "aiohttp": lambda: AiohttpClient(settings),
+        "httpx": lambda: HttpxClient(settings, connections),
+    }
+    for name in makers if settings.client == "auto" else [settings.client]:
+        with contextlib.suppress(ImportError):
+            return makers[name]()
+    what = "aiohttp or httpx" if settings.client == "auto" else settings.client
+    raise JobEnded(f"{sys.executable} has no {what}; install it, or start this with another Python.", EXIT_CONFIG)
+
+
+class AiohttpClient:
+    """Over aiohttp. Connections are kept for the next request, which follows at once; an idle one is soon closed.
 
     Args:
-        settings: Address, API, timeouts.
+        settings: Timeouts.
+    """
+
+    name = "aiohttp"
+
+    def __init__(self, settings: Settings) -> None:
+        import aiohttp  # noqa: PLC0415 - a third of a second that --help, --status and a run that skips all can spare
+
+        self._aiohttp = aiohttp
+        self._timeout_s = settings.request_timeout
+        kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": KEEP_ALIVE_S}
+        try:
+            connector = aiohttp.TCPConnector(**kept, socket_factory=make_socket)
+        except TypeError:  # before aiohttp 3.12: without TCP's own keep-alive
+            connector = aiohttp.TCPConnector(**kept)
+        self._session = aiohttp.ClientSession(
+            connector=connector,
+            headers=key_header(),
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=10.0, sock_read=settings.request_timeout),
+            cookie_jar=aiohttp.DummyCookieJar(),
+        )
+        self._unreachable = (aiohttp.ClientConnectorError, getattr(aiohttp, "ConnectionTimeoutError", ()))
+
+    async def post(self, url: str, content: bytes) -> Reply | Failure:
+        """See ``Client``."""
+        return await self._ask("POST", url, data=content, headers=JSON_HEADERS)
+
+    async def get(self, url: str) -> Reply | Failure:
+        """See ``Client``."""
+        return await self._ask("GET", url, timeout=self._aiohttp.ClientTimeout(total=10.0))
+
+    async def _ask(self, method: str, url: str, **more: Any) -> Reply | Failure:  # noqa: ANN401 - passed on as it is
+        aiohttp = self._aiohttp
+        try:
+            async with self._session.request(method, url, allow_redirects=False, **more) as answer:
+                return Reply(answer.status, await answer.read(), answer.headers.get("Retry-After"))
+        except (
+            asyncio.TimeoutError,
+            aiohttp.ClientError,
+            OSError,
+            ValueError,
+            TypeError,
+            LookupError,
+            RuntimeError,
+        ) as error:
+            return self._failure(error)
+
+    def _failure(self, error: Exception) -> Failure:
+        if isinstance(error, self._unreachable):
+            return Failure("connect", say_error(error), free=True)
+        if isinstance(error, asyncio.TimeoutError):
+            # aiohttp before 3.10 has one error for both ends of a request.
+            if "onnection timeout" in str(error):
+                return Failure("connect", say_error(error), free=True)
+            return Failure("timeout", f"no answer in {self._timeout_s:g} s ({type(error).__name__})")
+        if isinstance(error, (self._aiohttp.ClientError, OSError)):
+            return Failure("reset", say_error(error))
+        # A surprise inside the HTTP library about one prompt must not end a run of days; it is recorded.
+        return Failure("client", say_error(error))
+
+    async def close(self) -> None:
+        """See ``Client``."""
+        await self._session.close()
+
+
+class HttpxClient:
+    """Over httpx. No connection is used twice: its pool looks through all of them for each request, which costs more.
+
+    Args:
+        settings: Timeouts.
         connections: Requests that may be open at once.
     """
+
+    name = "httpx"
 
     def __init__(self, settings: Settings, connections: int) -> None:
         import httpx  # noqa: PLC0415 - a fifth of a second that --help, --status and a run that skips all can spare
 
         self._httpx = httpx
-        self._settings = settings
-        self.api = settings.api
-        self.model = settings.model or "default"
-        self._probe_path = "/v1/models"
-        key = os.environ.get(KEY_VARIABLE)
-        # No connection is used twice: a request lasts minutes, and a kept one may be closed by the server just then.
-        # Keep-alive of the TCP kind tells a dead path from a long answer where a firewall forgets idle connections.
+        self._timeout_s = settings.request_timeout
         transport = httpx.AsyncHTTPTransport(
             limits=httpx.Limits(max_connections=connections + 8, max_keepalive_connections=0),
             socket_options=keepalive_options(),
             trust_env=False,
         )
         self._client = httpx.AsyncClient(
-            base_url=settings.server,
             transport=transport,
             timeout=httpx.Timeout(settings.request_timeout, connect=10.0, pool=None),
-            headers={"Authorization": f"Bearer {key}"} if key else {},
+            headers=key_header(),
             trust_env=False,
         )
 
-    async def ask(self, request: Request) -> Completion | Failure:
-        """Posts one request and waits for its answer."""
+    async def post(self, url: str, content: bytes) -> Reply | Failure:
+        """See ``Client``."""
+        return await self._ask("POST", url, content=content, headers=JSON_HEADERS)
+
+    async def get(self, url: str) -> Reply | Failure:
+        """See ``Client``."""
+        return await self._ask("GET", url, timeout=10.0)
+
+    async def _ask(self, method: str, url: str, **more: Any) -> Reply | Failure:  # noqa: ANN401 - passed on as it is
         httpx = self._httpx
         try:
-            # Only ASCII, as in the results: a lone surrogate in a prompt can't be sent in any other way.
-            content = json.dumps(request.body).encode("ascii")
-            answer = await self._client.post(request.path, content=content, headers=JSON_HEADERS)
+            answer = await self._client.request(method, url, **more)
         except (httpx.ConnectError, httpx.ConnectTimeout) as error:
-            return Failure("connect", self._say(error))
+            return Failure("connect", say_error(error), free=True)
         except httpx.TimeoutException as error:
-            return Failure("timeout", f"no answer in {self._settings.request_timeout:g} s ({type(error).__name__})")
+            return Failure("timeout", f"no answer in {self._timeout_s:g} s ({type(error).__name__})")
         except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            return Failure("reset", self._say(error))
+            return Failure("reset", say_error(error))
         except (ValueError, TypeError, LookupError, RuntimeError) as error:
             # A surprise inside the HTTP library about one prompt must not end a run of days; it is recorded.
-            return Failure("client", self._say(error))
-        return read_answer(request.path, answer.status_code, answer.content, answer.headers.get("retry-after"))
+            return Failure("client", say_error(error))
+        return Reply(answer.status_code, answer.content, answer.headers.get("retry-after"))
 
-    @staticmethod
-    def _say(error: Exception) -> str:
-        return clean(f"{type(error).__name__}: {error}".rstrip(": "))
+    async def close(self) -> None:
+        """See ``Client``."""
+        await self._client.aclose()
+
+
+class Server:
+    """One inference server: what it is, how it is asked, and whether it is well.
+
+    Args:
+        url: Its base URL.
+        settings: API and model, as far as they are given.
+        client: The HTTP library.
+        gate: Says whether it may be sent anything.
+
+    Attributes:
+        known: Whether it has said what it is.
+        in_flight: Requests sent to it and not answered.
+        busy_until: When it may be asked again, as it said itself, monotonic seconds.
+        heard_at: When it last answered a request, or was sent one after it had none.
+        lost_at: When it was last found to be gone, while requests of that time may be open.
+        patience_until: When these are taken for lost.
+    """
+
+    def __init__(self, url: str, settings: Settings, client: Client, gate: Gate) -> None:
+        self.url = url
+        self.gate = gate
+        self.api = settings.api
+        self.model = settings.model or "default"
+        self.known = False
+        self.in_flight = 0
+        self.busy_until = 0.0
+        self.heard_at = 0.0
+        self.lost_at: float | None = None
+        self.patience_until = 0.0
+        self._settings = settings
+        self._client = client
+        self._probe_path = "/v1/models"
+
+    @property
+    def away(self) -> bool:
+        """Whether the job must do without it: it hasn't said what it is, or nothing but trials may be sent."""
+        return not self.known or self.gate.away
+
+    def sent(self, now: float) -> None:
+        """A request goes to it."""
+        if not self.in_flight:
+            self.heard_at = now
+        self.in_flight += 1
+
+    def heard(self, sent_at: float, now: float) -> None:
+        """It answered a request that was sent at ``sent_at``."""
+        self.heard_at = now
+        if self.lost_at is not None and sent_at <= self.lost_at:
+            self.patience_until = now + self._silence_s
+
+    @property
+    def _silence_s(self) -> float:
+        return SILENT_PROBES * self._settings.probe_every
+
+    def look(self, now: float) -> float | None:
+        """Looks after its silence; called each second.
+
+        A silent server is probed. Requests that were open when it was found to be gone get the same time again; each
+        answer to one of them renews it, for a server may stop by finishing what it has.
+
+        Returns:
+            Requests sent until this moment are lost; None while there is hope.
+        """
+        gate = self.gate
+        if gate.state == "up" and self.in_flight and now - self.heard_at >= self._silence_s:
+            self.heard_at = now
+            gate.doubted(now)
+        if gate.state == "gone" and self.lost_at is None:
+            self.lost_at, self.patience_until = now, now + self._silence_s
+        if self.lost_at is None or now < self.patience_until:
+            return None
+        lost_at, self.lost_at = self.lost_at, now if gate.state == "gone" else None
+        return lost_at
+
+    async def ask(self, request: Request) -> Reply | Failure:
+        """Posts one request and waits for its answer, which is not yet read."""
+        # Only ASCII, as in the results: a lone surrogate in a prompt can't be sent in any other way.
+        content = json.dumps(request.body).encode("ascii")
+        return await self._client.post(self.url + request.path, content)
 
     async def _get(self, path: str) -> tuple[int, object] | str:
         """Asks a small question: status and JSON (None when it isn't), or what went wrong."""
-        httpx = self._httpx
+        answer = await self._client.get(self.url + path)
+        if isinstance(answer, Failure):
+            return answer.message
         try:
-            answer = await self._client.get(path, timeout=10.0)
-        except (httpx.HTTPError, httpx.StreamError, OSError) as error:
-            return self._say(error)
-        try:
-            return answer.status_code, answer.json()
+            return answer.status, json.loads(answer.body)
         except (ValueError, RecursionError):
-            return answer.status_code, None
+            return answer.status, None
 
     async def probe(self) -> str | None:
         """None when the server answers; else what went wrong. A gateway's 5xx means that nobody is behind it."""
+        if not self.known:
+            try:
+                return await self.identify()
+            except JobEnded as end:
+                return end.message
         got = await self._get(self._probe_path)
         if isinstance(got, str):
             return got
@@ -1167,6 +1946,7 @@ class Server:
         if models[0] >= 500 or any(status >= 500 for status in statuses):  # noqa: PLR2004
             return f"HTTP {models[0] if models[0] >= 500 else max(statuses)}"  # noqa: PLR2004
         self._settle(models)
+        self.known = True
         return None
 
     def _settle(self, models: tuple[int, object]) -> None:
@@ -1180,24 +1960,109 @@ class Server:
             if not name and (self.api == "auto" or self._settings.model is None):
                 hint = f"set {KEY_VARIABLE}" if status in {401, 403} else "check --server, or name --api and --model"
                 what = f"neither SGLang nor an OpenAI-compatible server answers there (HTTP {status} for /v1/models)"
-                raise JobEnded(f"{self._settings.server}: {what}; {hint}.", EXIT_SERVER)
+                raise JobEnded(f"{self.url}: {what}; {hint}.", EXIT_SERVER)
             self.api = "completions" if self.api == "auto" else self.api
         self.model = self._settings.model or name or "default"
 
-    async def close(self) -> None:
-        """Closes every connection; the server aborts what it still works on."""
-        await self._client.aclose()
+
+class Servers:
+    """All servers: which one gets the next request, and what is told of those that are away.
+
+    Args:
+        settings: Where they are.
+        client: The HTTP library.
+        tell: Called with ``gone``, ``still`` or ``back``, a state and a sentence when none is left or one is back, and
+            with ``out`` or ``in`` when one of several is left out or taken in again.
+    """
+
+    def __init__(self, settings: Settings, client: Client, tell: Callable[[str, str, str], None]) -> None:
+        self.client = client
+        self._tell = tell
+        self._turn = 0
+        self.all = [self._make(url, settings, client) for url in settings.servers]
+
+    def _make(self, url: str, settings: Settings, client: Client) -> Server:
+        def tell(what: str, message: str) -> None:
+            self._told(server, what, message)
+
+        server = Server(url, settings, client, Gate(tell, settings.backoff))
+        return server
+
+    def _told(self, server: Server, what: str, message: str) -> None:
+        """Passes on what a gate says: with several servers, only the last one to go means that the job must wait."""
+        if len(self.all) == 1:
+            self._tell(what, server.gate.state, message)
+            return
+        away = sum(each.away for each in self.all)
+        if what == "still":
+            self._tell(what, server.gate.state, f"all {len(self.all)} servers: {message}")
+        elif what == "gone":
+            last = away == len(self.all)
+            text = f"all {away} servers, {server.url} last: {message}" if last else f"{server.url}: {message}"
+            self._tell("gone" if last else "out", server.gate.state, text)
+        else:
+            first = away == len(self.all) - 1
+            self._tell("back" if first else "in", server.gate.state, f"{server.url}: {message}")
+
+    def pick(self, now: float) -> Server | None:
+        """The server for the next request: of those that may be sent to, the one with the fewest in flight."""
+        able = [each for each in self.all if each.known and each.gate.may_send(now)]
+        if len(able) < 2:  # noqa: PLR2004 - nothing to choose from
+            return able[0] if able else None
+        rested = [each for each in able if each.busy_until <= now] or able
+        self._turn += 1
+        turn = self._turn % len(rested)
+        # Those with equally few take turns: else the first would get every request of a job that sends one at a time.
+        return min([*rested[turn:], *rested[:turn]], key=lambda each: each.in_flight)
+
+    def others_open(self, server: Server, now: float) -> bool:
+        """Whether another server than this one may be sent to."""
+        return any(each is not server and each.known and each.gate.may_send(now) for each in self.all)
+
+    @property
+    def away(self) -> bool:
+        """Whether none is left."""
+        return all(each.away for each in self.all)
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until ``pick`` could change by the passing of time alone."""
+        return min(each.gate.wait_s(now) for each in self.all)
+
+    def closed_for(self, now: float) -> float:
+        """Seconds without any service since the last completion."""
+        return min(each.gate.closed_for(now) for each in self.all)
+
+    def remind(self, now: float) -> None:
+        """Says once a minute that none is left."""
+        if self.away:
+            self.all[0].gate.remind(now)
+
+    def threshold(self, concurrency: int) -> None:
+        """Says how many requests are at work, so that one broken server is not taken for many bad prompts."""
+        each_has = -(-concurrency // len(self.all))
+        for server in self.all:
+            server.gate.threshold = max(FEWEST_FOR_UNWELL, each_has)
 
 
 def keepalive_options() -> list[tuple[int, int, int]]:
-    """Socket options for TCP keep-alive after a silent minute, as far as the system has them."""
-    import socket  # noqa: PLC0415 - httpx has loaded it by now
+    """Socket options for TCP keep-alive after a silent minute, as far as the system has them.
 
+    It tells a dead path from a long answer, where a firewall forgets idle connections.
+    """
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     for name, value in (("TCP_KEEPIDLE", 60), ("TCP_KEEPINTVL", 30), ("TCP_KEEPCNT", 4)):
         if hasattr(socket, name):
             options.append((socket.IPPROTO_TCP, getattr(socket, name), value))
     return options
+
+
+def make_socket(address: tuple[Any, ...]) -> socket.socket:
+    """A TCP socket with keep-alive, for an address as ``getaddrinfo`` gives it."""
+    family, kind, protocol = address[:3]
+    made = socket.socket(family, kind, protocol)
+    for option in keepalive_options():
+        made.setsockopt(*option)
+    return made
 
 
 # ----------------------------------------------------------------------------------------------------------------- gate
@@ -1229,6 +2094,11 @@ class Gate:
         self._trial: int | None = None
         self._trial_at = 0.0
         self._trial_pause = pause
+
+    @property
+    def away(self) -> bool:
+        """Whether no more than trials may be sent."""
+        return self.state in {"gone", "unwell"}
 
     def may_send(self, now: float) -> bool:
         """Whether a request may start now."""
@@ -1263,7 +2133,9 @@ class Gate:
         if self.state == "up" and len(self._failing) >= self.threshold:
             self._trial, self._trial_pause, self._trial_at = None, self._pause, now + self._pause
             self._close("unwell", f"{len(self._failing)} prompts in a row failed ({kind}); one is tried at a time", now)
-        elif self.state == "unwell" and self._trial in {None, key}:
+        elif (
+            self.state == "unwell" and self._trial == key
+        ):  # not those that were in flight before: they say nothing new
             self._trial_pause = min(LONGEST_TRIAL_PAUSE_S, 2 * self._trial_pause)
             self._trial_at = now + self._trial_pause
 
@@ -1296,7 +2168,7 @@ class Gate:
 
     def remind(self, now: float) -> None:
         """Says once a minute that the server is still away."""
-        if self.state in {"gone", "unwell"} and now - self._said_at >= SAY_AGAIN_S:
+        if self.away and now - self._said_at >= SAY_AGAIN_S:
             self._said_at = now
             self._tell("still", f"{self.message}; for {words_for_seconds(self.closed_for(now))} now")
 
@@ -1305,7 +2177,7 @@ class Gate:
         self._closed_at = None
 
     def _close(self, state: str, message: str, now: float) -> None:
-        was_said = self.state in {"gone", "unwell"}
+        was_said = self.away
         self.state, self.message = state, message
         self._closed_at = now if self._closed_at is None else self._closed_at
         if not was_said:
@@ -1320,6 +2192,37 @@ class Gate:
 # -------------------------------------------------------------------------------------------------------------- figures
 
 
+class Sums(NamedTuple):
+    """Sums over completions: their number, tokens, seconds, squared tokens, and tokens x seconds."""
+
+    number: int = 0
+    tokens: int = 0
+    seconds: float = 0.0
+    squares: int = 0
+    products: float = 0.0
+
+    def plus(self, tokens: int, seconds: float) -> Sums:
+        """With one more completion."""
+        squares, products = self.squares + tokens * tokens, self.products + tokens * seconds
+        return Sums(self.number + 1, self.tokens + tokens, self.seconds + seconds, squares, products)
+
+    def minus(self, former: Sums) -> Sums:
+        """Of those that came since."""
+        return Sums(*(now - then for now, then in zip(self, former)))  # type: ignore[arg-type] # noqa: B905 - both have five
+
+    def line(self) -> tuple[float, float]:
+        """See ``Figures.service``."""
+        if self.seconds <= 0:
+            return 0.0, 0.0
+        spread = self.number * self.squares - self.tokens * self.tokens
+        slope = self.number * self.products - self.tokens * self.seconds
+        if self.number >= FEWEST_FOR_LINE and spread > 0 and slope > 0:
+            wait = (self.seconds - self.tokens * slope / spread) / self.number
+            if wait >= 0:
+                return wait, spread / slope
+        return 0.0, self.tokens / self.seconds
+
+
 class Figures:
     """The counts of one dataset in this process, and what follows from them.
 
@@ -1331,10 +2234,21 @@ class Figures:
     def __init__(self, plan: Plan, now: float) -> None:
         self.plan = plan
         self.started = now
-        self.done = 0
         self.errors = 0
-        self.new_tokens = 0
-        self._window: deque[tuple[float, int, int]] = deque([(now, 0, 0)])
+        self._sums = Sums()
+        self._sent: dict[int, float] = {}
+        self._window: deque[tuple[float, Sums, float]] = deque([(now, self._sums, 0.0)])
+        self._service: tuple[float, float] | None = None
+
+    @property
+    def done(self) -> int:
+        """Completions of this process."""
+        return self._sums.number
+
+    @property
+    def new_tokens(self) -> int:
+        """Completion tokens of this process."""
+        return self._sums.tokens
 
     @property
     def tokens(self) -> int:
@@ -1347,53 +2261,143 @@ class Figures:
         budget = self.plan.dataset.token_budget
         return budget is not None and self.tokens >= budget
 
-    def expected(self) -> float:
-        """Tokens that a request in flight will make: the dataset's mean so far, at most max_tokens; 0 before any."""
-        results = self.plan.results + self.done
-        return min(self.tokens / results, self.plan.dataset.max_tokens) if results else 0.0
-
-    def may_start(self, in_flight: int) -> bool:
-        """Whether another request fits: finished tokens + in flight x expected must be below the budget."""
+    @property
+    def over(self) -> int:
+        """Tokens by which the budget is overshot."""
         budget = self.plan.dataset.token_budget
-        return budget is None or self.tokens + in_flight * self.expected() < budget
+        return 0 if budget is None else max(0, self.tokens - budget)
+
+    @property
+    def in_flight(self) -> int:
+        """Requests sent and not answered."""
+        return len(self._sent)
+
+    def sent(self, key: int, now: float) -> None:
+        """A request of the prompt ``key`` was sent."""
+        self._sent[key] = now
+
+    def returned(self, key: int) -> None:
+        """It came back, in any way."""
+        self._sent.pop(key, None)
+
+    def completed(self, tokens: int, seconds: float) -> None:
+        """A request made so many tokens in so many seconds."""
+        self._sums = self._sums.plus(tokens, seconds)
+        self._service = None
+        self.plan.lengths.add(tokens)
+
+    def service(self) -> tuple[float, float]:
+        """How a request is served: seconds before its first token, and tokens per second after it; of the window.
+
+        The straight line ``seconds = wait + tokens / speed`` that fits the completions best (least squares). Where
+        they don't tell both apart (too few, all equally long, or a line that makes no sense), the wait is 0 and the
+        speed is all tokens by all seconds. The speed is 0 while nothing is known.
+        """
+        if self._service is None:
+            self._service = self._sums.minus(self._window[0][1]).line()
+        return self._service
+
+    def expected(self, made: float = 0.0) -> float:
+        """Tokens that a request makes in all which has made so many already.
+
+        The mean of the completions that were longer; when none was, so many again as the mean; before the first one,
+        ``COLD_SHARE`` of the limit. Never more than the limit.
+        """
+        limit, lengths = self.plan.dataset.max_tokens, self.plan.lengths
+        if not lengths.count:
+            return max(limit * COLD_SHARE, min(made, limit))
+        beyond = lengths.beyond(made)
+        return min(limit, made + lengths.mean() if beyond is None else beyond)
+
+    def _each_in_flight(self, now: float) -> Iterator[tuple[float, float]]:
+        """For each request in flight: what it has made by now, and what it makes in all, in tokens."""
+        wait, speed = self.service()
+        for at in self._sent.values():
+            made = max(0.0, now - at - wait) * speed
+            whole = self.expected(made)
+            yield min(made, whole), whole
+
+    def may_start(self, now: float) -> bool:
+        """Whether another request fits: finished tokens and the expected ones in flight must be below the budget."""
+        budget = self.plan.dataset.token_budget
+        if budget is None:
+            return True
+        # Most of the time even the worst case is below the budget, and nothing need be reckoned.
+        if self.tokens + len(self._sent) * self.plan.dataset.max_tokens < budget:
+            return True
+        return self.tokens < budget and self.tokens + sum(whole for _, whole in self._each_in_flight(now)) < budget
+
+    def made_in_flight(self, now: float) -> float:
+        """Tokens that requests in flight have made by now: a guess, and never more than what is finished."""
+        return min(float(self.new_tokens), sum(made for made, _ in self._each_in_flight(now)))
 
     def sample(self, now: float) -> None:
         """Notes the counts for the rates, and forgets those older than the window."""
-        self._window.append((now, self.done, self.new_tokens))
+        self._window.append((now, self._sums, self.made_in_flight(now)))
         while len(self._window) > 2 and now - self._window[1][0] >= WINDOW_S:  # noqa: PLR2004 - two make a rate
             self._window.popleft()
+            self._service = None
 
     def rates(self, now: float) -> tuple[float, float]:
-        """Requests and completion tokens per second over the window."""
-        then, done, tokens = self._window[0]
+        """Requests completed and tokens made, those in flight included, per second over the window."""
+        then, former, made = self._window[0]
         span = max(now - then, 1e-3)
-        return (self.done - done) / span, (self.new_tokens - tokens) / span
+        grown = self._sums.minus(former)
+        return grown.number / span, max(0.0, grown.tokens + self.made_in_flight(now) - made) / span
 
     def eta_s(self, now: float) -> float | None:
-        """Seconds left: min(budget left, prompts left x mean) / tokens per second; None while that isn't known."""
-        _, tokens_per_s = self.rates(now)
-        if not self.done or tokens_per_s <= 0:
-            return None
-        work = (len(self.plan.todo) - self.done - self.errors) * self.new_tokens / self.done
-        budget = self.plan.dataset.token_budget
-        if budget is not None:
-            work = min(work, budget - self.tokens)
-        return max(0.0, work) / tokens_per_s
+        """Seconds left; None while that isn't known.
 
-    def progress_line(self, now: float) -> str:
-        """The progress line, without its stamp."""
+        First those that are still to be started: ``their number x mean length / tokens per second`` until the last one
+        starts. Then that one and those beside it: as long as a request waits, and the longest of so many takes. Never
+        sooner than the longest of those in flight. With a budget, only as many are started as it has room for.
+        """
+        _, tokens_per_s = self.rates(now)
+        wait, speed = self.service()
+        if not self.done or tokens_per_s <= 0 or speed <= 0:
+            return None
+        ends = [
+            max(0.0, wait - (now - at)) + (whole - made) / speed
+            for at, (made, whole) in zip(self._sent.values(), self._each_in_flight(now))  # noqa: B905 - the same ones
+        ]
+        last = max(ends, default=0.0)
+        unstarted = self._unstarted(now)
+        if unstarted <= 0:
+            return last
+        beside = min(self.plan.dataset.concurrency, unstarted + len(ends))
+        longest = min(self.plan.dataset.max_tokens, self.plan.lengths.longest_of(beside))
+        return max(last, unstarted * self.plan.lengths.mean() / tokens_per_s + wait + longest / speed)
+
+    def _unstarted(self, now: float) -> float:
+        """Requests that are still to be started, as far as the budget has room for them."""
+        left = float(len(self.plan.todo) - self.done - self.errors - len(self._sent))
+        budget = self.plan.dataset.token_budget
+        if budget is None:
+            return left
+        room = budget - self.tokens - sum(whole for _, whole in self._each_in_flight(now))
+        return min(left, max(0.0, room) / max(1.0, self.plan.lengths.mean()))
+
+    def progress_line(self, now: float, name: str = "") -> str:
+        """The progress line, without its stamp.
+
+        Args:
+            now: Monotonic seconds.
+            name: The dataset's name, where the line must say it; else it belongs to the one announced last.
+        """
         mean = f"{self.new_tokens / self.done:.0f}" if self.done else "?"
         return (
-            f"  {self.done}/{len(self.plan.todo)} ({self.errors} err) {words_for_rate(self.rates(now)[0])} req/s"
+            f"  {name}{': ' if name else ''}{self.done}/{len(self.plan.todo)} ({self.errors} err)"
+            f" {words_for_rate(self.rates(now)[0])} req/s"
             f" avg_comp={mean}tok tot={self.tokens / 1e6:.1f}M ETA={words_for_seconds(self.eta_s(now))}"
         )
 
     def end_line(self, now: float, reason: str) -> str:
         """The line at a dataset's end, without its stamp."""
         tail = {"budget": ", budget reached", "stopped": ", stopped"}.get(reason, "")
+        over = f", {self.over:,} tokens over" if reason == "budget" and self.over else ""
         return (
             f"  {self.plan.dataset.name}: done {self.done} ({self.errors} err), {self.tokens:,} tokens"
-            f" in {(now - self.started) / 3600:.2f}h{tail}"
+            f" in {(now - self.started) / 3600:.2f}h{tail}{over}"
         )
 
 
@@ -1405,16 +2409,26 @@ class Pending:
     """A prompt on its way.
 
     Attributes:
-        offset: Where it stands in the prompts file; its key everywhere in this run.
+        offset: Where it stands in the plan's file.
+        key: What it is known by in this process; no two datasets share one.
         attempts: Attempts begun that count.
         pauses: Pauses made, for their growth.
         busy_since: When the server first said that it is busy, monotonic seconds.
+        sent_at: When it was sent last, monotonic seconds.
+        server: Where to; None before that.
+        has_place: It takes one of the places of its dataset and server.
+        is_lost: Its answer will not come.
     """
 
     offset: int
+    key: int
     attempts: int = 0
     pauses: int = 0
     busy_since: float | None = None
+    sent_at: float = 0.0
+    server: Server | None = None
+    has_place: bool = False
+    is_lost: bool = False
 
 
 class Stop:
@@ -1439,99 +2453,266 @@ class Stop:
         return first
 
 
+class HeldLog:
+    """A log whose lines wait until they may be said: a dataset is read while another one still speaks.
+
+    Args:
+        log: Where they go.
+    """
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        self._guard = threading.Lock()
+        self._held: list[str] | None = []
+
+    def line(self, text: str) -> None:
+        """Says a line, now or later; from any thread."""
+        with self._guard:
+            if self._held is not None:
+                self._held.append(text)
+                return
+        self._log.line(text)
+
+    def release(self) -> None:
+        """Says what waits; from now on lines go through."""
+        with self._guard:
+            held, self._held = self._held or [], None
+            for text in held:
+                self._log.line(text)
+
+
+@dataclass(frozen=True, slots=True)
+class Loading:
+    """A dataset whose files are being read.
+
+    Attributes:
+        dataset: The dataset.
+        log: Its lines.
+        task: Gives its plan.
+    """
+
+    dataset: Dataset
+    log: HeldLog
+    task: asyncio.Task[Plan]
+
+
 class Job:
-    """The whole run: what the datasets share.
+    """The whole run: what is at work, what comes next, and what the datasets share.
 
     Args:
         settings: What to do.
         log: Where to say it.
+        lock: The folder's lock; renewed every second.
     """
 
-    def __init__(self, settings: Settings, log: Log) -> None:
+    def __init__(self, settings: Settings, log: Log, lock: Lock | None = None) -> None:
         self.settings = settings
         self.log = log
         self.events = Events(settings.out / "progress.jsonl")
         self.stop = Stop(settings.drain)
-        self.gate = Gate(self._tell, settings.backoff)
         self.wake = asyncio.Event()
-        self.server: Server | None = None
-        self.running: DatasetRun | None = None
+        self.servers: Servers | None = None
+        self.runs: list[DatasetRun] = []
         self.completions = 0
-        self.given_up = 0
-        self.rejected = 0
-        self.total_tokens = 0
+        self.keys = itertools.count()
+        self._lock = lock
+        self._announced = ""
+        self._queue = deque(settings.datasets)
+        self._loading: Loading | None = None
+        self._halt = Halt()
+        self._probers: list[asyncio.Task[None]] = []
+        self._given_up = 0
+        self._rejected = 0
+        self._total_tokens = 0
+        self._failure: BaseException | None = None
 
-    def _tell(self, what: str, message: str) -> None:
-        name = self.running.name if self.running else None
-        gone = "WARNING: Server gone" if self.gate.state == "gone" else "ERROR: Server fails"
-        words = {"gone": gone, "still": "Still waiting for the server", "back": "Server is back"}
+    # ---- what others tell
+
+    def _tell(self, what: str, state: str, message: str) -> None:
+        """Something changed about the servers."""
+        gone = "WARNING: Server gone" if state == "gone" else "ERROR: Server fails"
+        still = "Still waiting for the server"
+        words = {"gone": gone, "still": still, "back": "Server is back", "out": "Left out", "in": "Taken in again"}
         self.log.line(f"  {words[what]}: {message}")
-        if what != "still":
-            self.events.say(f"server_{what}", dataset=name, state=self.gate.state, message=message)
+        if what in {"gone", "back"}:
+            name = self._announced if self.runs else None
+            self.events.say(f"server_{what}", dataset=name, state=state, message=message)
         self.wake.set()
 
     def signalled(self, name: str) -> None:
         """TERM or INT came."""
         first = self.stop.ask(name)
-        in_flight = len(self.running.in_flight) if self.running else 0
+        self._halt.set()
+        in_flight = sum(len(run.in_flight) for run in self.runs)
         if first:
             drain = f"{in_flight} requests in flight have {self.settings.drain:g} s to finish"
             self.log.line(f"Stopping by {name}: {drain}; a second signal ends at once")
         self.wake.set()
 
+    def failed(self, task: asyncio.Task[Any]) -> None:
+        """A task ended: its error, if it has one, ends the job."""
+        if not task.cancelled() and task.exception() is not None and self._failure is None:
+            self._failure = task.exception()
+        self.wake.set()
+
     def status_block(self) -> None:
         """USR1 came: says in the log where things stand."""
-        self.log.line(f"Status: pid {os.getpid()}, server {self.settings.server} is {self.gate.state}")
-        if self.running:
-            for line in self.running.status_lines():
+        for server in self.servers.all if self.servers else ():
+            state = server.gate.state if server.known else "not known yet"
+            several = f", {server.in_flight} in flight" if len(self.settings.servers) > 1 else ""
+            self.log.line(f"Status: pid {os.getpid()}, server {server.url} is {state}{several}")
+        if not self.servers:
+            self.log.line(f"Status: pid {os.getpid()}, server {self.settings.where} is not known yet")
+        for run in self.runs:
+            for line in run.status_lines():
                 self.log.line(line)
+        if self._loading:
+            self.log.line(f"  {self._loading.dataset.name}: its files are being read")
+        self.log.line(f"  {len(self._queue)} datasets not begun")
+
+    def name_in_log(self, name: str) -> str:
+        """What a dataset's progress line must begin with: nothing for the one announced last, else its name."""
+        return "" if name == self._announced else name
+
+    # ---- the run
 
     async def run(self) -> int:
-        """Does all datasets, one after another; returns the exit status."""
-        names = [dataset.name for dataset in self.settings.datasets]
+        """Does all datasets; returns the exit status."""
+        settings = self.settings
+        names = [dataset.name for dataset in settings.datasets]
         offset = datetime.now(timezone.utc).astimezone().utcoffset() or timedelta()
-        self.log.line(f"Run started: pid {os.getpid()}, {len(names)} datasets, server {self.settings.server}")
+        several = "servers" if len(settings.servers) > 1 else "server"
+        self.log.line(f"Run started: pid {os.getpid()}, {len(names)} datasets, {several} {settings.where}")
         zone = {"zone": zone_name(), "utc_offset_s": int(offset.total_seconds())}
         self.events.say("run_started", pid=os.getpid(), version=VERSION, **zone, datasets=names)
         started = time.monotonic()
-        prober = asyncio.create_task(self._probe())
+        ticker = asyncio.create_task(self._tick())
+        ticker.add_done_callback(self.failed)
         try:
-            for dataset in self.settings.datasets:
-                await self._one_dataset(dataset)
+            await self._work()
         finally:
-            prober.cancel()
-            await asyncio.gather(prober, return_exceptions=True)
-            if self.server:
-                await self.server.close()
-        errors = f", {self.given_up} prompts given up (see errors.jsonl)" if self.given_up else ""
-        errors += f", {self.rejected} lines rejected (see rejected.jsonl)" if self.rejected else ""
+            await self._end_all(ticker)
+        errors = f", {self._given_up} prompts given up (see errors.jsonl)" if self._given_up else ""
+        errors += f", {self._rejected} lines rejected (see rejected.jsonl)" if self._rejected else ""
         hours = (time.monotonic() - started) / 3600
-        self.log.line(f"All datasets done: {len(names)} datasets, {self.total_tokens:,} tokens in {hours:.2f}h{errors}")
-        return EXIT_ERRORS if self.given_up or self.rejected else EXIT_DONE
+        self.log.line(
+            f"All datasets done: {len(names)} datasets, {self._total_tokens:,} tokens in {hours:.2f}h{errors}"
+        )
+        return EXIT_ERRORS if self._given_up or self._rejected else EXIT_DONE
 
-    async def _one_dataset(self, dataset: Dataset) -> None:
-        self.log.line("=" * 60)
-        self.log.line(f"Processing: {dataset.name} ({dataset.kind.upper()})")
-        self.log.line("=" * 60)
-        # In a thread: signals must be heard while gigabytes of results are read.
-        plan = await asyncio.to_thread(load_plan, dataset, self.settings.out, self.log)
+    async def _work(self) -> None:
+        """Keeps the servers full until nothing is left.
+
+        Raises:
+            JobEnded: When a signal, the servers or the disk end the job.
+        """
+        while True:
+            self._check(time.monotonic())
+            for run in [run for run in self.runs if run.is_finished()]:
+                self._end(run, run.reason())
+            if await self._turn_to_next(time.monotonic()):
+                continue
+            if not (self.runs or self._queue or self._loading):
+                return
+            self.start_some(time.monotonic())
+            await self._wait()
+
+    def _check(self, now: float) -> None:
+        """Looks whether the job must end.
+
+        Raises:
+            JobEnded: When it must.
+        """
         if self.stop.event.is_set():
-            raise stopped(self.stop.signal, f"{dataset.name} was not begun")
+            if any(run.in_flight for run in self.runs) and now < self.stop.deadline and not self._failure:
+                return
+            raise stopped(self.stop.signal, self._where())
+        if self._failure:
+            raise self._failure
+        self._check_servers(now)
+
+    def _where(self) -> str:
+        """How far the datasets at work are, for the last words."""
+        if self.runs:
+            return "; ".join(run.where() for run in self.runs)
+        unbegun = self._loading.dataset.name if self._loading else self._queue[0].name if self._queue else ""
+        return f"{unbegun} was not begun" if unbegun else "nothing was left to do"
+
+    def _check_servers(self, now: float) -> None:
+        servers = self.servers
+        if servers and servers.away and servers.closed_for(now) >= self.settings.server_timeout:
+            waited = words_for_seconds(servers.closed_for(now))
+            hint = "start it, then start this job again: nothing done is lost"
+            why = servers.all[0].gate.message
+            several = "s" if len(servers.all) > 1 else ""
+            were = "were" if several else "was"
+            message = f"The server{several} {self.settings.where} {were} away for {waited} ({why}); {hint}."
+            raise JobEnded(message, EXIT_SERVER)
+
+    # ---- which dataset
+
+    async def _turn_to_next(self, now: float) -> bool:
+        """Reads the next dataset when it is time, and begins it when there is room; True when one was turned to."""
+        if self.stop.event.is_set():
+            return False
+        if self._loading is None and self._queue and self._is_soon(now):
+            self._load(self._queue.popleft())
+        loading = self._loading
+        if loading is None:
+            return False
+        if not self.runs:
+            self._announce(loading)
+        if not loading.task.done() or (self.runs and not self._has_place_for(loading, now)):
+            return False
+        plan = loading.task.result()
+        self._announce(loading)
+        self._loading = None
+        await self._begin(plan)
+        return True
+
+    def _is_soon(self, now: float) -> bool:
+        """Whether the next dataset's files should be read: nothing is at work, or what is has little left to start."""
+        return not self.runs or (self.settings.overlap and all(run.is_nearly_dry(now) for run in self.runs))
+
+    def _has_place_for(self, loading: Loading, now: float) -> bool:
+        """Whether the next dataset may begin beside those at work: none of them has anything to start now."""
+        if loading.task.exception() is not None:
+            return False  # what is in flight is finished before the job ends by it
+        return all(run.is_dry(now) for run in self.runs) and self._has_room(loading.dataset.concurrency)
+
+    def _load(self, dataset: Dataset) -> None:
+        """Begins to read a dataset; in a thread, for signals and answers must be heard meanwhile."""
+        log = HeldLog(self.log)
+        work = asyncio.to_thread(load_plan, dataset, self.settings.out, log, halt=self._halt)
+        self._loading = Loading(dataset, log, asyncio.create_task(work))
+        self._loading.task.add_done_callback(lambda _task: self.wake.set())
+
+    def _announce(self, loading: Loading) -> None:
+        if self._announced == loading.dataset.name:
+            return
+        self._announced = loading.dataset.name
+        self.log.line("=" * 60)
+        self.log.line(f"Processing: {loading.dataset.name} ({loading.dataset.kind.upper()})")
+        self.log.line("=" * 60)
+        loading.log.release()
+
+    async def _begin(self, plan: Plan) -> None:
+        """Begins a dataset, or skips it when it needs nothing."""
         if plan.budget_met or not plan.todo:
-            self.total_tokens += plan.tokens
-            self.rejected += len(plan.rejected)
+            plan.close()
+            self._total_tokens += plan.tokens
+            self._rejected += len(plan.rejected)
             self._skip(plan)
             return
-        server = await self._ready_server()
-        self.running = DatasetRun(self, server, plan)
         try:
-            reason = await self.running.run()
-            if reason != "budget":
-                self.given_up += self.running.figures.errors
-                self.rejected += len(plan.rejected)
-        finally:
-            self.total_tokens += self.running.figures.tokens
-            self.running = None
+            servers = await self._ready_servers()
+            run = DatasetRun(self, plan)
+        except BaseException:
+            plan.close()
+            raise
+        self.runs.append(run)
+        servers.threshold(max(run.concurrency for run in self.runs))
+        run.announce()
 
     def _skip(self, plan: Plan) -> None:
         name, budget = plan.dataset.name, plan.dataset.token_budget
@@ -1546,51 +2727,140 @@ class Job:
             budget=budget,
         )
 
-    async def _ready_server(self) -> Server:
-        """Waits until the server says what it is; a job may well be started before its server is up."""
-        if self.server:
-            return self.server
-        self.server = Server(self.settings, max(dataset.concurrency for dataset in self.settings.datasets))
-        while (trouble := await self.server.identify()) is not None:
+    def _end(self, run: DatasetRun, reason: str) -> None:
+        """Files a dataset that is at its end."""
+        self.runs.remove(run)
+        self._total_tokens += run.figures.tokens
+        if reason not in {"budget", "stopped"}:
+            self._given_up += run.figures.errors
+            self._rejected += run.rejected
+        run.close(reason)
+
+    async def _end_all(self, ticker: asyncio.Task[None]) -> None:
+        """Aborts what is in flight and closes everything."""
+        tasks = [ticker, *self._probers, *(task for run in self.runs for task in run.in_flight)]
+        self._halt.set()
+        if self._loading:
+            tasks.append(self._loading.task)  # type: ignore[arg-type] # what it gives is not wanted
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        if self.servers:
+            await self.servers.client.close()
+        with contextlib.ExitStack() as ends:  # each is closed, whatever another one's end comes to
+            for run in reversed(self.runs):
+                ends.callback(self._end, run, "stopped")
+
+    # ---- which request
+
+    def _has_room(self, concurrency: int) -> bool:
+        """Whether a request of a dataset with this concurrency fits beside those in flight.
+
+        Each takes 1/concurrency of the servers: ``sum(in_flight_d / concurrency_d) + 1 / concurrency <= 1``.
+        """
+        taken = sum(run.places / run.concurrency for run in self.runs)
+        return taken + 1 / concurrency <= 1 + 1e-9
+
+    def start_some(self, now: float) -> None:
+        """Starts what may start; the dataset that came first goes first."""
+        if self.stop.event.is_set() or self.servers is None or self._failure:
+            return
+        for run in self.runs:
+            while self._has_room(run.concurrency) and run.may_start(now):
+                server = self.servers.pick(now)
+                if server is None:
+                    return
+                run.start(server, now)
+
+    async def _wait(self) -> None:
+        """Waits until something ended, or a pause is over."""
+        now = time.monotonic()
+        due = [1.0, self.stop.deadline - now, *(run.wait_s(now) for run in self.runs)]
+        if self.servers:
+            due.append(self.servers.wait_s(now))
+        timer = asyncio.get_running_loop().call_later(max(0.001, min(due)), self.wake.set)
+        await self.wake.wait()
+        timer.cancel()
+        self.wake.clear()
+
+    # ---- the servers
+
+    async def _ready_servers(self) -> Servers:
+        """Waits until a server says what it is; a job may well be started before its server is up."""
+        if self.servers:
+            return self.servers
+        connections = max(dataset.concurrency for dataset in self.settings.datasets)
+        self.servers = servers = Servers(self.settings, open_client(self.settings, connections), self._tell)
+        while True:
+            await self._identify(servers)
+            if not all(server.away for server in servers.all):
+                break
             now = time.monotonic()
-            self.gate.lost(trouble, now)
-            self.gate.remind(now)
-            self.check_server(now)
+            servers.remind(now)
+            self._check_servers(now)
             with contextlib.suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self.stop.event.wait(), self.settings.probe_every)
             if self.stop.event.is_set():
                 raise stopped(self.stop.signal, "the server had not answered yet")
-        self.gate.answered(time.monotonic())
-        return self.server
+        models = sorted({server.model for server in servers.all if server.known})
+        if len(models) > 1:
+            self.log.line(f"  WARNING: The servers have different models: {clean(', '.join(models))}")
+        for server in servers.all:
+            prober = asyncio.create_task(self._look_after(server))
+            prober.add_done_callback(self.failed)
+            self._probers.append(prober)
+        return servers
 
-    def check_server(self, now: float) -> None:
-        """Ends the job when the server has been away for too long.
+    async def _identify(self, servers: Servers) -> None:
+        """Asks those that have not yet said what they are, all at once."""
+        unknown = [server for server in servers.all if not server.known]
+        troubles = await asyncio.gather(*(server.identify() for server in unknown))
+        for server, trouble in zip(unknown, troubles):  # noqa: B905 - as many as were asked
+            now = time.monotonic()
+            if trouble is None:
+                server.gate.answered(now)
+            else:
+                server.gate.lost(trouble, now)
 
-        Raises:
-            JobEnded: With ``EXIT_SERVER``.
-        """
-        if self.gate.state in {"gone", "unwell"} and self.gate.closed_for(now) >= self.settings.server_timeout:
-            waited = words_for_seconds(self.gate.closed_for(now))
-            hint = "start it, then start this job again: nothing done is lost"
-            message = f"The server {self.settings.server} was away for {waited} ({self.gate.message}); {hint}."
-            raise JobEnded(message, EXIT_SERVER)
-
-    async def _probe(self) -> None:
-        """Looks after the server whenever the gate has doubts; runs as long as the job."""
+    async def _look_after(self, server: Server) -> None:
+        """Probes a server whenever its gate has doubts; runs as long as the job."""
+        gate = server.gate
         while True:
-            await self.gate.doubt.wait()
-            if self.gate.state == "gone":
+            await gate.doubt.wait()
+            if gate.state == "gone":
                 # Somebody was refused just now: asking at once could call it back and lose it many times a second.
                 await asyncio.sleep(self.settings.probe_every)
-            trouble = await self.server.probe() if self.server and self.running else None
-            if self.running:
-                if trouble is None:
-                    self.gate.answered(time.monotonic())
-                    self.wake.set()
-                    continue
-                self.gate.lost(trouble, time.monotonic())
+            trouble = await server.probe()
+            if trouble is None:
+                gate.answered(time.monotonic())
+                self.wake.set()
             else:
-                await asyncio.sleep(self.settings.probe_every)
+                gate.lost(trouble, time.monotonic())
+
+    # ---- each second
+
+    def _look_at(self, servers: Servers, now: float) -> None:
+        """Looks after silent servers, and says again that none is left."""
+        servers.remind(now)
+        for server in servers.all:
+            until = server.look(now)
+            lost = 0 if until is None else sum(run.abandon(server, until) for run in self.runs)
+            if lost:
+                self.log.line(f"  {lost} requests to {server.url} had no answer since it was gone; they are sent again")
+
+    async def _tick(self) -> None:
+        """Each second: takes results to the disk, renews the lock, and says what is due to be said."""
+        while True:
+            await asyncio.sleep(1.0)
+            now = time.monotonic()
+            for run in self.runs:
+                run.tick(now)
+            if self.servers:
+                self._look_at(self.servers, now)
+            if self._lock:
+                await asyncio.to_thread(self._lock.renew)
+            for file in [*(file for run in self.runs for file in run.files), self.events.file]:
+                await asyncio.to_thread(file.sync)
 
 
 def stopped(name: str, where: str) -> JobEnded:
@@ -1606,7 +2876,7 @@ def skip_line(plan: Plan) -> str:
     return f"  {name}: all {plan.total} prompts done, skipping"
 
 
-def load_plan(dataset: Dataset, out: Path, log: Log, *, write: bool = True) -> Plan:
+def load_plan(dataset: Dataset, out: Path, log: Log | HeldLog, *, write: bool = True, halt: Halt | None = None) -> Plan:
     """Finds out what is done and what is to do, and says it.
 
     Args:
@@ -1614,8 +2884,9 @@ def load_plan(dataset: Dataset, out: Path, log: Log, *, write: bool = True) -> P
         out: The folder of all results.
         log: Where to say it.
         write: Whether files may be mended and written (not when only planning).
+        halt: Ends it early.
     """
-    results = read_results(out / dataset.name / "results.jsonl")
+    results = read_results(out / dataset.name / "results.jsonl", halt)
     say_results(dataset.name, results, log)
     if write and (results.half or results.unended):
         file = AppendFile(out / dataset.name / "results.jsonl")
@@ -1624,13 +2895,15 @@ def load_plan(dataset: Dataset, out: Path, log: Log, *, write: bool = True) -> P
         file.mend()
         file.close()
     plan = Plan(dataset, tokens=results.tokens, results=len(results.ids))
+    for tokens, number in results.counts.items():
+        plan.lengths.add(tokens, number)
     if plan.budget_met:
         return plan
     log.line(f"Loading and tokenizing prompts for {dataset.name}...")
     try:
-        scan_prompts(plan, results.ids)
-    except OSError as error:
-        message = f"{dataset.name}: the prompts file can't be read ({clean(str(error))})."
+        PromptScan(plan, results.ids, out / dataset.name if write else None, halt).run()
+    except UnreadableError as error:
+        message = f"{dataset.name}: the prompts file {dataset.prompts} can't be read ({error})."
         raise JobEnded(message, EXIT_CONFIG) from error
     if write:
         write_rejected(plan, out)
@@ -1638,7 +2911,7 @@ def load_plan(dataset: Dataset, out: Path, log: Log, *, write: bool = True) -> P
     return plan
 
 
-def say_results(name: str, results: Results, log: Log) -> None:
+def say_results(name: str, results: Results, log: Log | HeldLog) -> None:
     """Says what was odd about the results file."""
     if results.half:
         log.line(
@@ -1648,7 +2921,7 @@ def say_results(name: str, results: Results, log: Log) -> None:
         log.line(f"  WARNING: {name}: {results.unreadable} lines of results.jsonl can't be read; to be done again")
 
 
-def say_prompts(plan: Plan, log: Log) -> None:
+def say_prompts(plan: Plan, log: Log | HeldLog) -> None:
     """Says what the prompts file holds."""
     name = plan.dataset.name
     # No tokens are made here: the words are kept from the runs whose logs others can read already.
@@ -1680,63 +2953,47 @@ def write_rejected(plan: Plan, out: Path) -> None:
 
 
 class DatasetRun:
-    """One dataset in this process: keeps the server full until the work or the budget is used up.
+    """One dataset at work in this process: what of it may start, and what came of what was started.
 
     Args:
         job: What the datasets share.
-        server: Where the prompts go.
         plan: What there is to do.
+
+    Attributes:
+        name: Its name.
+        concurrency: Its requests that fill the servers.
+        rejected: Lines of its prompts file that can't be used.
+        figures: Its counts.
+        in_flight: Its requests that were sent and are not yet settled.
+        places: Those of them that the servers still work on.
+        files: What it writes.
     """
 
-    def __init__(self, job: Job, server: Server, plan: Plan) -> None:
+    def __init__(self, job: Job, plan: Plan) -> None:
+        assert plan.file is not None  # noqa: S101 - there is something to do
         self.name = plan.dataset.name
+        self.concurrency = plan.dataset.concurrency
+        self.rejected = len(plan.rejected)
         self.figures = Figures(plan, time.monotonic())
         self.in_flight: dict[asyncio.Task[None], Pending] = {}
+        self.places = 0
         self._job = job
-        self._server = server
         self._plan = plan
+        self._prompts = plan.file
         self._next = 0
         self._waiting: list[tuple[float, int, Pending]] = []
         self._order = 0
-        self._failure: BaseException | None = None
         self._beat_at = self._line_at = self.figures.started
         self._error_line_at = 0.0
         self._errors_unsaid = 0
         folder = job.settings.out / self.name
-        try:
-            self._prompts = plan.dataset.prompts.open("rb")
-        except OSError as error:
-            raise JobEnded(
-                f"{self.name}: the prompts file can't be read ({clean(str(error))}).", EXIT_CONFIG
-            ) from error
         self._results = AppendFile(folder / "results.jsonl")
         self._errors = AppendFile(folder / "errors.jsonl")
         self._errors.mend()
-        job.gate.threshold = max(FEWEST_FOR_UNWELL, plan.dataset.concurrency)
+        self.files = (self._results, self._errors)
 
-    async def run(self) -> str:
-        """Runs to the end; returns the reason: ``all_done``, ``budget`` or ``errors``.
-
-        Raises:
-            JobEnded: When the whole job must end.
-        """
-        self._announce()
-        ticker = asyncio.create_task(self._tick())
-        ticker.add_done_callback(self._ended)
-        reason = "stopped"
-        try:
-            while not self._finished():
-                self._start_some()
-                await self._wait()
-            reason = self._reason()
-        finally:
-            ticker.cancel()
-            await self._abort()
-            await asyncio.gather(ticker, return_exceptions=True)
-            self._close(reason)
-        return reason
-
-    def _announce(self) -> None:
+    def announce(self) -> None:
+        """Says what is about to be done."""
         plan, dataset, log = self._plan, self._plan.dataset, self._job.log
         budget = dataset.token_budget
         if plan.results:
@@ -1761,81 +3018,87 @@ class DatasetRun:
 
     # ---- what to start, and when to end
 
-    def _finished(self) -> bool:
-        """Whether the dataset is at its end.
+    @property
+    def _left(self) -> int:
+        """Prompts that were never begun."""
+        return len(self._plan.todo) - self._next
 
-        Raises:
-            JobEnded: When a signal, the server or the disk ends the job.
+    def is_finished(self) -> bool:
+        """Whether the dataset is at its end."""
+        return not self.in_flight and ((not self._left and not self._waiting) or self.figures.budget_met)
+
+    def is_dry(self, now: float) -> bool:
+        """Whether it has nothing to start for now: nothing is left, or its budget has no room.
+
+        Before the first completion nothing is known of its lengths, so a budget that looks full then does not count.
         """
-        now = time.monotonic()
-        if self._failure:
-            raise self._failure
-        if self._job.stop.event.is_set():
-            if self.in_flight and now < self._job.stop.deadline:
-                return False
-            raise stopped(self._job.stop.signal, self._where())
-        self._job.check_server(now)
-        nothing_left = self._next >= len(self._plan.todo) and not self._waiting
-        return not self.in_flight and (nothing_left or self.figures.budget_met)
+        return not self._left or (self._plan.lengths.count > 0 and not self.figures.may_start(now))
 
-    def _where(self) -> str:
+    def is_nearly_dry(self, now: float) -> bool:
+        """Whether it will soon have nothing to start."""
+        budget = self._plan.dataset.token_budget
+        if self._left <= self.concurrency or self.is_dry(now):
+            return True
+        near = self.figures.tokens + self.figures.in_flight * self.figures.expected()
+        return budget is not None and self._plan.lengths.count > 0 and near >= NEARLY * budget
+
+    def where(self) -> str:
+        """How far it is, and what is aborted when the job ends now."""
         figures, plan = self.figures, self._plan
         text = f"{self.name} has {plan.done + figures.done} of {plan.total} done, {figures.tokens:,} tokens"
         aborted = len(self.in_flight)
         return text + (f"; {aborted} requests in flight were aborted, the next run does them" if aborted else "")
 
-    def _reason(self) -> str:
-        nothing_left = self._next >= len(self._plan.todo) and not self._waiting
+    def reason(self) -> str:
+        """Why it ended: ``all_done``, ``budget`` or ``errors``."""
+        nothing_left = not self._left and not self._waiting
         if self.figures.budget_met and (not nothing_left or self.figures.errors):
             return "budget"
         return "errors" if self.figures.errors else "all_done"
 
-    def _start_some(self) -> None:
-        now = time.monotonic()
-        while (
-            len(self.in_flight) < self._plan.dataset.concurrency
-            and not self._job.stop.event.is_set()
-            and self._job.gate.may_send(now)
-            and self.figures.may_start(len(self.in_flight))
-            and (item := self._take(now)) is not None
-        ):
-            self._job.gate.started(item.offset)
-            task = asyncio.create_task(self._one(item))
-            self.in_flight[task] = item
-            task.add_done_callback(self._ended)
+    def may_start(self, now: float) -> bool:
+        """Whether it has a prompt to send now, and its budget has room for it."""
+        due = bool(self._waiting) and self._waiting[0][0] <= now
+        return (due or self._left > 0) and self.figures.may_start(now)
 
-    def _take(self, now: float) -> Pending | None:
-        """The next prompt: one whose pause is over, else a new one."""
+    def start(self, server: Server, now: float) -> None:
+        """Sends the next prompt: one whose pause is over, else a new one."""
         if self._waiting and self._waiting[0][0] <= now:
-            return heapq.heappop(self._waiting)[2]
-        if self._next < len(self._plan.todo):
+            item = heapq.heappop(self._waiting)[2]
+        else:
+            item = Pending(self._plan.todo[self._next], next(self._job.keys))
             self._next += 1
-            return Pending(self._plan.todo[self._next - 1])
-        return None
+        item.sent_at, item.server, item.is_lost, item.has_place = now, server, False, True
+        self.places += 1
+        server.gate.started(item.key)
+        server.sent(now)
+        self.figures.sent(item.key, now)
+        task = asyncio.create_task(self._one(item, server))
+        self.in_flight[task] = item
 
-    async def _wait(self) -> None:
-        """Waits until something ended, or a pause is over."""
-        now = time.monotonic()
-        due = [1.0, self._job.stop.deadline - now, self._job.gate.wait_s(now)]
-        # What is due already and could not start waits for an event, not for the clock: else this would spin.
-        if self._waiting and self._waiting[0][0] > now:
-            due.append(self._waiting[0][0] - now)
-        timer = asyncio.get_running_loop().call_later(max(0.001, min(due)), self._job.wake.set)
-        await self._job.wake.wait()
-        timer.cancel()
-        self._job.wake.clear()
+        def ended(task: asyncio.Task[None]) -> None:
+            self.in_flight.pop(task, None)
+            self._free(item)
+            server.gate.ended(item.key)
+            self.figures.returned(item.key)
+            self._job.failed(task)
 
-    def _ended(self, task: asyncio.Task[None]) -> None:
-        item = self.in_flight.pop(task, None)
-        if item is not None:
-            self._job.gate.ended(item.offset)
-        if not task.cancelled() and task.exception() is not None and self._failure is None:
-            self._failure = task.exception()
-        self._job.wake.set()
+        task.add_done_callback(ended)
+
+    def _free(self, item: Pending) -> None:
+        """Gives back the place of a request, once."""
+        if item.has_place and item.server is not None:
+            item.has_place = False
+            item.server.in_flight -= 1
+            self.places -= 1
+
+    def wait_s(self, now: float) -> float:
+        """Seconds until a pause is over. What is due already and could not start waits for an event: no spinning."""
+        return self._waiting[0][0] - now if self._waiting and self._waiting[0][0] > now else LONGEST_PAUSE_S
 
     # ---- one request
 
-    async def _one(self, item: Pending) -> None:
+    async def _one(self, item: Pending, server: Server) -> None:
         """Sends one prompt and settles what came of it."""
         try:
             prompt = self._read(item)
@@ -1844,35 +3107,67 @@ class DatasetRun:
                 item, f"offset {item.offset}", Failure("bad_prompt", clean(f"the file changed: {error}"), again=False)
             )
             return
-        request = build_request(self._server.api, self._server.model, self._plan.dataset, prompt)
+        request = build_request(server.api, server.model, self._plan.dataset, prompt)
         item.attempts += 1
         started = time.monotonic()
-        answer = await self._server.ask(request)
+        answer = await self._ask(item, server, request)
+        self.figures.returned(item.key)
         if isinstance(answer, Completion):
-            self._keep(item, prompt, answer, time.monotonic() - started)
+            self._keep(item, prompt, answer, server, time.monotonic() - started)
         else:
-            self._settle_failure(item, prompt.id, answer)
+            self._settle_failure(item, prompt.id, answer, server)
+
+    async def _ask(self, item: Pending, server: Server, request: Request) -> Completion | Failure:
+        """Waits for an answer, unless it is lost, and reads it."""
+        try:
+            reply = await server.ask(request)
+        except asyncio.CancelledError:
+            if not item.is_lost:
+                raise
+            return Failure("reset", "the server was gone, and this had no answer", free=True)
+        if isinstance(reply, Failure):
+            return reply
+        now = time.monotonic()
+        server.heard(item.sent_at, now)
+        if reply.status == 200:  # noqa: PLR2004 - HTTP's OK
+            # The next request goes out before this answer is read and written: answers often come many at once, and
+            # the last of them would wait for all before it. Its tokens stay expected ones until it is read.
+            self._free(item)
+            self._job.start_some(now)
+            await asyncio.sleep(0)
+        return read_answer(request.path, reply.status, reply.body, reply.retry_after)
+
+    def abandon(self, server: Server, until: float) -> int:
+        """Ends the wait for requests that were sent to a server until a moment; they go elsewhere. Returns how many."""
+        lost = [
+            task
+            for task, item in self.in_flight.items()
+            if item.has_place and item.server is server and item.sent_at <= until
+        ]
+        for task in lost:
+            self.in_flight[task].is_lost = True
+            task.cancel()
+        return len(lost)
 
     def _read(self, item: Pending) -> Prompt:
         self._prompts.seek(item.offset)
         return parse_prompt(self._prompts.readline(), system_prompt=self._plan.dataset.system_prompt is not None)
 
-    def _keep(self, item: Pending, prompt: Prompt, answer: Completion, seconds: float) -> None:
+    def _keep(self, item: Pending, prompt: Prompt, answer: Completion, server: Server, seconds: float) -> None:
         """Writes a result; id and tokens come first, see ``RESULT_HEAD``."""
         said = {"prompt_tokens": answer.prompt_tokens, "finish_reason": answer.finish_reason}
         said |= {"seconds": round(seconds, 3), "attempt": item.attempts}
         head = {"id": prompt.id, "completion_tokens": answer.completion_tokens, **said}
-        where = {"server": self._job.settings.server, "finished_at": utc_now()}
+        where = {"server": server.url, "finished_at": utc_now()}
         self._results.append({**head, **where, "text": answer.text, **answer.extra})
         self._job.events.say("completion", dataset=self.name, **head)
-        self.figures.done += 1
         self._job.completions += 1
-        self.figures.new_tokens += answer.completion_tokens
-        self._job.gate.completed(time.monotonic())
+        self.figures.completed(answer.completion_tokens, seconds)
+        server.gate.completed(time.monotonic())
         if self.figures.done % self._job.settings.progress_every == 0:
             self._say_progress(time.monotonic())
 
-    def _settle_failure(self, item: Pending, prompt_id: str, failure: Failure) -> None:
+    def _settle_failure(self, item: Pending, prompt_id: str, failure: Failure, server: Server) -> None:
         """Decides what becomes of a prompt whose attempt failed."""
         now = time.monotonic()
         if failure.refused and not self._job.completions:
@@ -1887,16 +3182,18 @@ class DatasetRun:
             self._give_up(item, prompt_id, failure)
             return
         attempt = item.attempts
-        if self._is_spent(item, failure, now):
+        spent = self._is_spent(item, failure, now)
+        if spent:
             self._give_up(item, prompt_id, failure)
         else:
             self._error(item, prompt_id, failure, attempt, final=False)
-            self._put_back(item, failure, now)
-        self._tell_gate(item, failure, now)
+        self._tell_gate(item, failure, server, now)
+        if not spent:
+            self._put_back(item, failure, server, now)
 
     def _is_spent(self, item: Pending, failure: Failure, now: float) -> bool:
         """Whether a prompt has had all its chances; takes the attempt back where it doesn't count."""
-        if failure.kind == "connect":
+        if failure.free:
             item.attempts -= 1
             return False
         if failure.busy:
@@ -1906,22 +3203,32 @@ class DatasetRun:
         item.busy_since = None
         return item.attempts >= self._job.settings.max_attempts
 
-    def _put_back(self, item: Pending, failure: Failure, now: float) -> None:
-        """Lets a prompt wait for its next attempt: pause = backoff x 2^n, at most a minute, times 0.5 to 1."""
+    def _put_back(self, item: Pending, failure: Failure, server: Server, now: float) -> None:
+        """Lets a prompt wait for its next attempt: pause = backoff x 2^n, at most a minute, times 0.5 to 1.
+
+        Where one of several servers is busy or gone, the prompt goes to another one, and only that server rests.
+        """
         growth = min(LONGEST_PAUSE_S, self._job.settings.backoff * 2 ** min(item.pauses, 16))
         pause = max(failure.retry_after, growth * random.uniform(0.5, 1.0))  # noqa: S311 - spreads load, no secret
         item.pauses += 1
         self._order += 1
+        if failure.busy:
+            server.busy_until = max(server.busy_until, now + pause)
+        servers = self._job.servers
+        if (failure.busy or failure.kind == "connect") and servers and servers.others_open(server, now):
+            pause = 0.0
         heapq.heappush(self._waiting, (now + pause, self._order, item))
 
-    def _tell_gate(self, item: Pending, failure: Failure, now: float) -> None:
-        gate = self._job.gate
+    @staticmethod
+    def _tell_gate(item: Pending, failure: Failure, server: Server, now: float) -> None:
         if failure.kind == "connect":
-            gate.lost(failure.message, now)
+            server.gate.lost(failure.message, now)
             return
-        gate.failed(item.offset, failure.kind, now)
+        if failure.free:
+            return
+        server.gate.failed(item.key, failure.kind, now)
         if failure.kind == "reset":
-            gate.doubted(now)
+            server.gate.doubted(now)
 
     def _give_up(self, item: Pending, prompt_id: str, failure: Failure) -> None:
         self._error(item, prompt_id, failure, item.attempts, final=True)
@@ -1955,53 +3262,40 @@ class DatasetRun:
 
     # ---- saying where it is
 
-    async def _tick(self) -> None:
-        """Each second: takes results to the disk, and says what is due to be said."""
-        settings = self._job.settings
-        while True:
-            await asyncio.sleep(1.0)
-            now = time.monotonic()
-            if now - self._line_at >= settings.progress_seconds:
-                self._say_progress(now)
-            elif now - self._beat_at >= HEARTBEAT_S:
-                self._beat(now)
-            self._job.gate.remind(now)
-            for file in (self._results, self._errors, self._job.events.file):
-                await asyncio.to_thread(file.sync)
+    def tick(self, now: float) -> None:
+        """Says what is due to be said."""
+        if now - self._line_at >= self._job.settings.progress_seconds:
+            self._say_progress(now)
+        elif now - self._beat_at >= HEARTBEAT_S:
+            self._beat(now)
 
     def _say_progress(self, now: float) -> None:
         self._line_at = now
         self._beat(now)
-        self._job.log.line(self.figures.progress_line(now))
+        self._job.log.line(self.figures.progress_line(now, self._job.name_in_log(self.name)))
 
     def _beat(self, now: float) -> None:
         self._beat_at = now
         figures = self.figures
         figures.sample(now)
-        counts = {"done": figures.done, "errors": figures.errors, "in_flight": len(self.in_flight)}
+        counts = {"done": figures.done, "errors": figures.errors, "in_flight": figures.in_flight}
         self._job.events.say("heartbeat", dataset=self.name, **counts, tokens=figures.tokens)
 
     def status_lines(self) -> Iterator[str]:
         """The lines of a status block."""
         figures, now = self.figures, time.monotonic()
-        yield figures.progress_line(now)
-        left = len(self._plan.todo) - self._next
-        running = f"{len(self.in_flight)} in flight, {len(self._waiting)} wait for another attempt, {left} not begun"
-        yield f"  {self.name}: {running}, {words_for_seconds(now - figures.started)} since its start"
+        yield figures.progress_line(now, self._job.name_in_log(self.name))
+        running = f"{len(self.in_flight)} in flight, {len(self._waiting)} wait for another attempt"
+        since = words_for_seconds(now - figures.started)
+        yield f"  {self.name}: {running}, {self._left} not begun, {since} since its start"
 
     # ---- ending
 
-    async def _abort(self) -> None:
-        """Ends what is in flight; the server aborts a request whose connection closes."""
-        tasks = list(self.in_flight)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    def _close(self, reason: str) -> None:
+    def close(self, reason: str) -> None:
+        """Closes its files and says its last line."""
         now = time.monotonic()
         figures = self.figures
-        self._prompts.close()
+        self._plan.close()
         try:
             self._results.close()
         finally:
@@ -2011,7 +3305,7 @@ class DatasetRun:
                     f"  ERROR: {self.name}: {self._errors_unsaid} more prompts given up, see errors.jsonl"
                 )
             self._job.log.line(figures.end_line(now, reason))
-        counts = {"done": figures.done, "errors": figures.errors, "tokens": figures.tokens}
+        counts = {"done": figures.done, "errors": figures.errors, "tokens": figures.tokens, "over": figures.over}
         seconds = round(now - figures.started, 3)
         self._job.events.say("dataset_finished", dataset=self.name, **counts, seconds=seconds, reason=reason)
 
@@ -2025,14 +3319,14 @@ def print_status(settings: Settings, log: Log) -> None:
         folder = settings.out / dataset.name
         results = read_results(folder / "results.jsonl")
         plan = Plan(dataset, tokens=results.tokens, results=len(results.ids))
+        errors = len(open_errors(folder / "errors.jsonl", results.ids))
         try:
-            scan_prompts(plan, results.ids)
-        except OSError as error:
-            log.line(f"{dataset.name}: the prompts file can't be read ({clean(str(error))})")
+            PromptScan(plan, results.ids).run()
+        except UnreadableError as error:
+            log.line(f"{dataset.name}: the prompts file can't be read ({error})")
             continue
         budget = "no budget" if dataset.token_budget is None else f"budget {dataset.token_budget:,}"
         mean = f"{plan.tokens / plan.results:,.0f}" if plan.results else "?"
-        errors = len(open_errors(folder / "errors.jsonl", results.ids))
         counts = f"{plan.done}/{plan.total} done, {plan.tokens:,} tokens ({budget}), {errors} errors"
         log.line(f"{dataset.name}: {counts}, mean {mean} tokens")
 
@@ -2057,7 +3351,9 @@ def print_plan(settings: Settings, log: Log) -> None:
             log.line(skip_line(plan))
         else:
             limits = f"concurrency={dataset.concurrency}, max_tokens={dataset.max_tokens}"
-            log.line(f"  Would run {len(plan.todo)} requests ({limits}), {plan.done} already done")
+            text = f"  Would run {len(plan.todo)} requests ({limits}), {plan.done} already done"
+            budget = dataset.token_budget
+            log.line(text if budget is None else f"{text}, remaining budget: {budget - plan.tokens:,} tokens")
 
 
 # ----------------------------------------------------------------------------------------------------------------- main
@@ -2069,11 +3365,17 @@ def build_parser() -> argparse.ArgumentParser:
         prog="run_inference.py", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     add = parser.add_argument
-    add("--config", required=True, metavar="FILE", help="the job: JSON, or YAML when the name ends in .yaml or .yml")
-    add("--server", metavar="URL", help="base URL (default http://127.0.0.1:30000)")
+    add("--config", metavar="FILE", help="the job: JSON, or YAML when the name ends in .yaml or .yml")
+    text = "a dataset, in place of a config or after its own; keys as there; may be given several times"
+    add("--dataset", action="append", default=[], metavar="KEY=VALUE,...", help=text)
+    text = "base URL (default http://127.0.0.1:30000); may be given several times"
+    add("--server", action="append", default=[], metavar="URL", help=text)
     add("--out", metavar="DIR", help="where results go")
     add("--api", choices=APIS, help="how to ask (default auto: SGLang's own API when the server has it)")
     add("--model", metavar="NAME", help="model for OpenAI endpoints (default: the server's first)")
+    add("--order", choices=ORDERS, help="which prompts of a dataset go first (default: as they stand in the file)")
+    add("--no-overlap", action="store_true", help="a dataset begins only when the one before is done")
+    add("--client", choices=CLIENTS, default="auto", help="HTTP library (default auto: aiohttp, else httpx)")
     add("--no-stamps", action="store_true", help="log lines without the time")
     add("--only", action="append", default=[], metavar="NAME", help="only this dataset; may be given several times")
 
@@ -2094,9 +3396,9 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-async def run_job(settings: Settings, log: Log) -> int:
+async def run_job(settings: Settings, log: Log, lock: Lock) -> int:
     """Runs the job with its signals and its last words; returns the exit status."""
-    job = Job(settings, log)
+    job = Job(settings, log, lock)
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, job.signalled, number.name)
@@ -2138,7 +3440,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         lock = Lock(settings.out)
         raise_file_limit(max(dataset.concurrency for dataset in settings.datasets))
         try:
-            return asyncio.run(run_job(settings, log))
+            return asyncio.run(run_job(settings, log, lock))
         finally:
             lock.release()
     except JobEnded as end:

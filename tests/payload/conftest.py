@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import importlib.util
 import json
 import re
 import sys
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 SCRIPT = Path(__file__).parents[2] / "remote" / "payload" / "run_inference.py"
 """The program under test."""
 
+NO_AIOHTTP = pytest.mark.skipif(importlib.util.find_spec("aiohttp") is None, reason="aiohttp is not installed")
+
+WITH_EACH_CLIENT = pytest.mark.parametrize("bench", [pytest.param("aiohttp", marks=NO_AIOHTTP), "httpx"], indirect=True)
+"""Runs a test with each HTTP library that the job knows; without it, the job takes the first that is there."""
+
 
 @dataclass(slots=True)
 class Bench:
@@ -28,10 +34,12 @@ class Bench:
 
     Attributes:
         folder: The folder.
+        flags: What every job is started with.
         started: Every process, to be ended after the test.
     """
 
     folder: Path
+    flags: tuple[str, ...] = ()
     started: list[asyncio.subprocess.Process] = field(default_factory=list)
 
     @property
@@ -48,7 +56,7 @@ class Bench:
         """Writes a prompts file line by line."""
         (self.folder / f"{name}.jsonl").write_text("".join(line + "\n" for line in lines), "utf-8")
 
-    def config(self, server: str, *datasets: dict[str, Any], **more: Any) -> None:
+    def config(self, server: str | list[str], *datasets: dict[str, Any], **more: Any) -> None:
         """Writes the config; a dataset's prompts file is named after it."""
         full = [{"prompts": f"{dataset['name']}.jsonl", **dataset} for dataset in datasets]
         table = {"server": server, "out": "out", "datasets": full, **more}
@@ -57,10 +65,16 @@ class Bench:
     async def start(self, *flags: str, env: dict[str, str] | None = None) -> asyncio.subprocess.Process:
         """Starts the job; stdout and stderr come together."""
         quick = ("--backoff", "0.02", "--probe-every", "0.05")
-        argv = (sys.executable, str(SCRIPT), "--config", str(self.folder / "job.json"), *quick, *flags)
+        return await self.start_as(("--config", str(self.folder / "job.json"), *quick, *self.flags, *flags), env=env)
+
+    async def start_as(
+        self, flags: tuple[str, ...], *, env: dict[str, str] | None = None, cwd: Path | None = None
+    ) -> asyncio.subprocess.Process:
+        """Starts the job with these flags alone."""
+        argv = (sys.executable, str(SCRIPT), *flags)
         pipe = asyncio.subprocess.PIPE
         process = await asyncio.create_subprocess_exec(
-            *argv, stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=env, limit=1 << 20
+            *argv, stdout=pipe, stderr=asyncio.subprocess.STDOUT, env=env, cwd=cwd, limit=1 << 20
         )
         self.started.append(process)
         return process
@@ -69,9 +83,13 @@ class Bench:
         """Runs the job to its end: exit status and log."""
         return await self.end(await self.start(*flags, env=env))
 
-    async def end(self, process: asyncio.subprocess.Process) -> tuple[int, str]:
+    async def run_long(self) -> tuple[int, str]:
+        """Runs a job that may take minutes: exit status and log."""
+        return await self.end(await self.start("--no-stamps"), within_s=800)
+
+    async def end(self, process: asyncio.subprocess.Process, within_s: float = 30) -> tuple[int, str]:
         """Waits for a started job: exit status and what is left of its log."""
-        out, _ = await asyncio.wait_for(process.communicate(), 30)
+        out, _ = await asyncio.wait_for(process.communicate(), within_s)
         assert process.returncode is not None
         return process.returncode, out.decode()
 
@@ -100,9 +118,9 @@ async def read_until(process: asyncio.subprocess.Process, pattern: str) -> str:
 
 
 @pytest.fixture
-async def bench(tmp_path: Path) -> AsyncIterator[Bench]:
+async def bench(tmp_path: Path, request: pytest.FixtureRequest) -> AsyncIterator[Bench]:
     """A folder for the job; whatever still runs after the test is ended."""
-    made = Bench(tmp_path)
+    made = Bench(tmp_path, ("--client", request.param) if hasattr(request, "param") else ())
     yield made
     for process in made.started:
         if process.returncode is None:

@@ -42,7 +42,9 @@ class MockServer:
         tokens: Completion tokens by prompt text.
         faults: Bad answers by prompt text, used up one by one before good ones come.
         always: A bad answer to every request, while it is set.
+        model: The name of its model.
         hold: While cleared, requests wait for it before they are answered.
+        slow: Events by prompt text that its requests wait for besides.
         asked: Every request seen: path and body.
         asked_at: When each was seen, by the loop's clock.
         headers: The last request's headers.
@@ -55,7 +57,9 @@ class MockServer:
     tokens: Callable[[str], int] = lambda _text: 10
     faults: dict[str, list[Fault]] = field(default_factory=dict)
     always: Fault | None = None
+    model: str = "small-model"
     hold: asyncio.Event = field(default_factory=asyncio.Event)
+    slow: dict[str, asyncio.Event] = field(default_factory=dict)
     asked: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
     asked_at: list[float] = field(default_factory=list)
     headers: dict[str, str] = field(default_factory=dict)
@@ -158,6 +162,8 @@ class MockServer:
         try:
             await self.hold.wait()
             text = prompt_text(table)
+            if text in self.slow:
+                await self.slow[text].wait()
             queue = self.faults.get(text, [])
             fault = self.always or (queue.pop(0) if queue else None)
             if fault is not None:
@@ -172,7 +178,7 @@ class MockServer:
         if target == "/get_model_info" and self.sglang:
             return 200, {"model_path": "models/small", "is_generation": True}
         if target == "/v1/models":
-            return 200, {"object": "list", "data": [{"id": "small-model"}]}
+            return 200, {"object": "list", "data": [{"id": self.model}]}
         return 404, {"detail": "Not Found"}
 
 

@@ -72,7 +72,7 @@ async def test_progress_jsonl_tells_the_whole_story(bench: Bench, server: MockSe
     kinds = ["run_started", "dataset_started", *["completion"] * 3, "dataset_finished", "run_finished"]
     assert [row["event"] for row in rows] == kinds
     started = rows[0]
-    assert (started["zone"], started["utc_offset_s"], started["version"]) == ("Asia/Kathmandu", 20700, 1)
+    assert (started["zone"], started["utc_offset_s"], started["version"]) == ("Asia/Kathmandu", 20700, 2)
     assert started["datasets"] == ["A"]
     assert {key: rows[1][key] for key in rows[1] if key not in {"t", "event"}} == {
         "dataset": "A", "kind": "short", "total": 3, "todo": 3, "done": 0, "tokens": 0,
@@ -202,7 +202,10 @@ async def test_dry_run_and_status_change_nothing(bench: Bench, server: MockServe
     bench.config(server.url, {"name": "A", "token_budget": 1000})
     status, log = await bench.run("--dry-run")
     assert status == 0
-    assert "  Would run 4 requests (concurrency=150, max_tokens=10240), 0 already done" in log
+    text = (
+        "  Would run 4 requests (concurrency=150, max_tokens=10240), 0 already done, remaining budget: 1,000 tokens\n"
+    )
+    assert text in log
     status, log = await bench.run("--status")
     assert (status, log) == (0, "A: 0/4 done, 0 tokens (budget 1,000), 0 errors, mean ? tokens\n")
     assert not bench.out.exists()

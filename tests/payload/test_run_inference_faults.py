@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.payload.conftest import read_until
+from tests.payload.conftest import WITH_EACH_CLIENT, read_until
 from tests.payload.mock_server import Fault, MockServer
 
 if TYPE_CHECKING:
     from tests.payload.conftest import Bench
+
+pytestmark = WITH_EACH_CLIENT
 
 AFTER_TWO = {
     "http_500": Fault("status", 500),
@@ -128,11 +131,71 @@ async def test_a_refused_connection_costs_no_attempt(bench: Bench, server: MockS
     await server.until(lambda: server.in_flight == 4)
     server.deafen()
     server.hold.set()
-    await read_until(job, r"  WARNING: Server gone: ConnectError")
+    await read_until(job, r"  WARNING: Server gone: \w*Connect\w*Error")
     await server.start()
     assert (await bench.end(job))[0] == 0
     assert len(bench.rows("A")) == len(server.asked) == 12
     assert {(e["kind"], e["attempt"], e["final"]) for e in bench.events("error")} == {("connect", 1, False)}
+
+
+async def test_a_server_that_stops_and_leaves_its_requests_open(bench: Bench, server: MockServer) -> None:
+    bench.prompts("A", 12)
+    bench.config(server.url, {"name": "A", "concurrency": 4})
+    server.hold.clear()
+    job = await bench.start("--no-stamps", "--max-attempts", "1")
+    await server.until(lambda: server.in_flight == 4)
+    # As some servers do on TERM: the port is closed, and nobody is told.
+    server.deafen()
+    await read_until(job, r"  WARNING: Server gone: ")
+    line = await read_until(job, r"  4 requests to ")
+    assert line == f"  4 requests to {server.url} had no answer since it was gone; they are sent again"
+    server.hold.set()
+    await server.start()
+    assert (await bench.end(job))[0] == 0
+    assert sorted(row["id"] for row in bench.rows("A")) == sorted(f"p{n}" for n in range(12))
+    assert {row["attempt"] for row in bench.rows("A")} == {1}
+    assert {(e["kind"], e["final"]) for e in bench.events("error")} == {("reset", False)}
+
+
+async def test_a_server_that_stops_may_finish_what_it_has(bench: Bench, server: MockServer) -> None:
+    bench.prompts("A", 4)
+    bench.config(server.url, {"name": "A", "concurrency": 4})
+    server.slow = {f"A {n}": asyncio.Event() for n in range(4)}
+    job = await bench.start("--no-stamps", "--progress-every", "1")
+    await server.until(lambda: server.in_flight == 4)
+    server.deafen()
+    await read_until(job, r"  WARNING: Server gone: ")
+    for n in range(4):
+        server.slow[f"A {n}"].set()
+        await read_until(job, rf"^  {n + 1}/4 ")
+    assert (await bench.end(job))[0] == 0
+    assert len(server.asked) == 4
+
+
+async def test_a_silent_server_that_answers_probes_is_left_to_work(bench: Bench, server: MockServer) -> None:
+    bench.prompts("A", 4)
+    bench.config(server.url, {"name": "A", "concurrency": 4})
+    server.hold.clear()
+    job = await bench.start("--no-stamps", "--progress-seconds", "0.5")
+    for _ in range(4):
+        await read_until(job, r"^  0/4 ")
+    server.hold.set()
+    status, log = await bench.end(job)
+    assert status == 0
+    assert "Server gone" not in log
+    assert len(server.asked) == 4
+
+
+async def test_a_storm_of_429_passes(bench: Bench, server: MockServer) -> None:
+    bench.prompts("A", 60)
+    bench.config(server.url, {"name": "A", "concurrency": 10})
+    server.always = Fault("status", 429, headers=(("retry-after", "0.05"),))
+    job = await bench.start("--max-attempts", "2")
+    await read_until(job, r"  ERROR: Server fails: 20 prompts in a row failed \(http_429\); one is tried at a time")
+    server.always = None
+    assert (await bench.end(job))[0] == 0
+    assert sorted(row["id"] for row in bench.rows("A")) == sorted(f"p{n}" for n in range(60))
+    assert {row["attempt"] for row in bench.rows("A")} == {1}
 
 
 async def test_the_job_may_start_before_its_server(bench: Bench) -> None:
