@@ -295,3 +295,22 @@ def test_the_verdict_remembers_since_when_it_holds() -> None:
     scene = watched()
     seen: list[Snapshot] = [scene.tracker.snapshot(after(second)) for second in (1_801, 1_830, 1_860)]
     assert {taken.verdict.since for taken in seen} == {after(1_801)}
+
+
+def test_a_dataset_that_fills_free_places_is_no_batch_that_began_at_once() -> None:
+    scene = Scene()
+    scene.ready()
+    scene.begin()
+    scene.job(600, "  9900/9998 (0 err) 0.4 req/s avg_comp=900tok tot=8.9M ETA=0.1h")
+    scene.job(
+        610,
+        "Processing: B4_longdocs (LONG)",
+        "  B4_longdocs: 4288 prompts tokenized",
+        "  Running 4288 requests (concurrency=150, max_tokens=16384, token_budget=10,000,000)...",
+        "  B3_magicoder: 9910/9998 (0 err) 0.4 req/s avg_comp=900tok tot=8.9M ETA=0.1h",
+    )
+    for second in range(600, 660, 3):
+        scene.decode(second, running=60, queue=90)
+    verdict = scene.tracker.snapshot(after(660)).verdict
+    assert verdict.cause != "first_progress_pending"
+    assert not any("238 requests" in sentence or "300 requests" in sentence for sentence in verdict.evidence)

@@ -71,9 +71,14 @@ class Context:
 
     @cached_property
     def in_flight(self) -> int | None:
-        """Requests that were sent and not answered, of all datasets at work: the tail of one may overlap the next."""
-        known = [flying for run in self.runs if (flying := in_flight(run)) is not None]
-        return sum(known) if known else None
+        """Requests that were sent and not answered, of all datasets at work: the tail of one may overlap the next.
+
+        Together they are no more than the greatest concurrency: the next one only fills the places that are free.
+        """
+        known = [(run, flying) for run in self.runs if (flying := in_flight(run)) is not None]
+        total = sum([flying for _, flying in known])
+        most = max((run.concurrency for run, _ in known if run.concurrency), default=total)
+        return min(total, most) if known else None
 
     @cached_property
     def unfinished(self) -> tuple[DatasetRun, ...]:

@@ -97,6 +97,8 @@ def first_progress_pending(ctx: Context) -> Verdict | None:
     run = ctx.current
     if run is None or run.done_run or run.first_progress_at is not None or run.started_at is None:
         return None
+    if any(other.done_run and other.state is DatasetState.RUNNING for other in ctx.runs):
+        return None  # it fills the places that another one leaves free, one by one
     early, due = ctx.first_due or (None, None)
     sent = (
         f"{plural(ctx.in_flight, 'request')} of {run.name} were"
