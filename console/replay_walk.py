@@ -120,11 +120,6 @@ class Replay:
         self._at: datetime | None = None
         self._frozen: bytes | None = None
 
-    @property
-    def at_grid(self) -> datetime | None:
-        """The point of the grid to which it was played; None before the first."""
-        return self._at
-
     def at(self, moment: datetime) -> Snapshot:
         """What was known then."""
         for _ in self.towards(moment):
@@ -139,7 +134,7 @@ class Replay:
         while (point := self._next()) is not None and point <= moment:
             self._places = self._feed(self._tracker, point)
             self._at, self._frozen = point, None
-            verdict = _judged(self._tracker, point)
+            verdict = self._tracker.judge(point)
             if self._checkpoints is not None and self._checkpoints.is_due(point):
                 self._checkpoints.keep(point, self._places, self._tracker.freeze())
             yield Passed(point, verdict, self._tracker.state)
@@ -205,11 +200,6 @@ class Replay:
                 tracker.feed(log.source, data, log.times[here - 1])
             places.append(here)
         return places
-
-
-def _judged(tracker: Tracker, moment: datetime) -> Verdict:
-    """The verdict alone, which the grid needs: a verdict remembers since when it holds."""
-    return tracker.judge(moment)
 
 
 def _read(tracker: Tracker, moment: datetime) -> Read:

@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from console.job.marks import Marks
     from console.job.terms import Terms
 
+AT_WORK = frozenset({DatasetState.LOADING, DatasetState.RUNNING})
+"""States in which the job is at a dataset."""
+
 FINAL = frozenset({DatasetState.SKIPPED, DatasetState.BUDGET_REACHED, DatasetState.DONE})
 """States in which nothing of a dataset is left to do."""
 

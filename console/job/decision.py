@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from console.job.dataset_run import AT_WORK
 from console.job.reading import reading
-from console.job.snapshot import DatasetState, Judgement
+from console.job.snapshot import Judgement
 from console.job.units import duration, percent, plural, rate, share
 
 if TYPE_CHECKING:
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from console.job.limits import Limits
     from console.job.snapshot import ServerView, Snapshot
     from console.job.state import State
-
-AT_WORK = frozenset({DatasetState.LOADING, DatasetState.RUNNING})
 
 GROWTH = 2 ** (1 / 3)
 """Of a dataset's lengths those are kept whose count has grown by this factor: three for each doubling show the growth

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from console.job.decision import AT_WORK
+from console.job.dataset_run import AT_WORK
 from console.job.snapshot import DatasetState
 from console.job.units import UNKNOWN, age, ahead, count, duration, latency, percent, plural, rate, share, tokens
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from console.job import job_events as ev
 from console.job.dataset_fold import DATASET_HANDLERS, is_news
-from console.job.dataset_run import FINAL, DatasetRun
+from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
 from console.job.series import Series
 from console.job.snapshot import DatasetState
 from console.job.tally import Tally
@@ -179,7 +179,7 @@ def _interrupted(run: DatasetRun, at: datetime) -> DatasetRun:
 
 def _told(trail: JobTrail, run: DatasetRun, at: datetime) -> JobTrail:
     """File a changed dataset; the one that was at work before it gives up its ids, unless both are."""
-    at_work = run.state in {DatasetState.LOADING, DatasetState.RUNNING}
+    at_work = run.state in AT_WORK
     if at_work and trail.current not in {"", run.name} and (former := trail.find(trail.current)):
         if _overlaps(former, run):
             at_work = False
@@ -222,9 +222,8 @@ def _run_started(trail: JobTrail, event: ev.RunStarted, at: datetime) -> JobTrai
 def _run_finished(trail: JobTrail, event: ev.RunFinished, at: datetime) -> JobTrail:
     if trail.run_started_at is not None and at < trail.run_started_at:
         return trail
-    at_work = {DatasetState.LOADING, DatasetState.RUNNING}
     ended = tuple(
-        run.closed().turned(DatasetState.STOPPED, at) if run.state in at_work else run for run in trail.datasets
+        run.closed().turned(DatasetState.STOPPED, at) if run.state in AT_WORK else run for run in trail.datasets
     )
     return replace(
         trail,

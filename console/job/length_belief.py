@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from console.job.deck import quantile
 from console.job.length_evidence import evidence
 from console.job.length_fit import blurred, draws, moved
-from console.job.length_law import LONGEST
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -66,8 +66,7 @@ def belief(run: DatasetRun, server: ServerState, prior: LengthPrior | None, now:
         laws = moved(laws, seen.data.ended, seen.later)
     laws = blurred(laws, _UNLIKE)
     means = sorted(law.mean for law in laws)
-    tenth = len(means) / 10
-    return LengthBelief(sum(means) / len(means), _at(means, tenth), _at(means, len(means) - tenth), laws, seen.source)
+    return LengthBelief(sum(means) / len(means), quantile(means, 0.1), quantile(means, 0.9), laws, seen.source)
 
 
 def belief_key(run: DatasetRun, server: ServerState) -> tuple[object, ...]:
@@ -77,14 +76,3 @@ def belief_key(run: DatasetRun, server: ServerState) -> tuple[object, ...]:
         run.name, run.state, run.started_at, run.done, run.tokens, run.errors, run.max_tokens, run.lengths.size,
         flight.count, flight.made,
     )  # fmt: skip
-
-
-def _at(ordered: list[float], place: float) -> float:
-    """The value at a place between draws, the middles of which are at half places."""
-    lower = min(len(ordered) - 2, max(0, int(place - 0.5)))
-    share = min(1.0, max(0.0, place - 0.5 - lower))
-    return ordered[lower] + share * (ordered[lower + 1] - ordered[lower])
-
-
-UNLIMITED = LONGEST
-"""The cap of a law where the job has said none."""

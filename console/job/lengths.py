@@ -8,9 +8,6 @@ if TYPE_CHECKING:
     from console.job.dataset_run import DatasetRun
     from console.job.server_state import ServerState
 
-Z_80 = 1.2816
-"""Half of a central 80 % interval of a normal distribution, in standard deviations."""
-
 
 def tokens_in_flight(server: ServerState, run: DatasetRun) -> float | None:
     """Tokens that the running requests have made so far; None when it can't be known.

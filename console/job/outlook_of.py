@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from console.job.minutes_bin import STEP_S
 from console.job.outlook import Outlook
-from console.job.snapshot import DatasetState
 from console.job.speed import by_progress
 from console.job.step_learn import step_model
 
@@ -113,16 +112,17 @@ def _busy(bins: Sequence[Bin]) -> list[Bin]:
     return [each for running, each in told if running >= _BUSY * usual]
 
 
-def outlook_of(server: ServerState, runs: Sequence[DatasetRun], progress: Series) -> Outlook | None:
+def outlook_of(
+    server: ServerState, seen: Lately | None, current: DatasetRun | None, progress: Series
+) -> Outlook | None:
     """How fast tokens will be made; None while neither the server nor the job's counts tell.
 
     Args:
         server: The server.
-        runs: The datasets.
+        seen: What it did lately.
+        current: The dataset at work.
         progress: Completion tokens of the whole run against time, by the job.
     """
-    current = next((run for run in runs if run.state is DatasetState.RUNNING), None)
-    seen = lately(server, current)
     return _by_progress(progress, current) if seen is None else _by_server(server, seen)
 
 

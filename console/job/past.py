@@ -4,30 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console.job.part_order import PartOrder
 from console.job.tracker import Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from console.job.formats import Format
-    from console.job.limits import Limits
-    from console.job.plan import Plan
-
 
 class PastTracker(Tracker):
     """A tracker that is fed each file of the server's log from its beginning, however long that takes."""
 
-    def __init__(
-        self,
-        plan: Plan,
-        *,
-        limits: Limits | None = None,
-        formats: tuple[Format, ...] = (),
-        parts: tuple[str, ...] = (),
-    ) -> None:
-        super().__init__(plan, limits=limits, formats=formats, parts=parts)
-        self._order = PartOrder(parts, patience=None)
+    PATIENCE = None
 
     @property
     def burst(self) -> bool:

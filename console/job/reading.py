@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from console.job.snapshot import DatasetState, Judgement
+from console.job.dataset_run import AT_WORK
+from console.job.snapshot import Judgement
 from console.job.units import age, ahead, count, duration, latency, percent, plural, rate, share, tokens
 
 if TYPE_CHECKING:
@@ -167,7 +168,7 @@ def _log(snapshot: Snapshot, place: int) -> dict[str, Any]:
 def line(snapshot: Snapshot) -> str:
     """One line for people: verdict, headline, the dataset at work, throughput, and the end."""
     parts = [f"{snapshot.verdict.verdict.value.upper()} ({snapshot.verdict.cause}): {snapshot.verdict.headline}"]
-    at_work = [view for view in snapshot.datasets if view.state in {DatasetState.RUNNING, DatasetState.LOADING}]
+    at_work = [view for view in snapshot.datasets if view.state in AT_WORK]
     parts.extend(f"{view.name} {count(view.done)}/{count(view.total)} ({percent(view.share)})" for view in at_work)
     if snapshot.server.gen_throughput is not None:
         parts.append(rate(snapshot.server.gen_throughput))

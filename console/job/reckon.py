@@ -12,7 +12,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from console.job.by_counts import by_counts
-from console.job.dataset_run import FINAL
+from console.job.dataset_run import AT_WORK, FINAL
 from console.job.first_progress import first_due
 from console.job.host_views import job_view
 from console.job.outlook_of import lately, outlook_of
@@ -39,8 +39,6 @@ COVERAGE = 0.8
 
 _FAR_S = 100 * 365.25 * 86_400
 """No end is told beyond a hundred years: a server that makes next to nothing would otherwise leave the calendar."""
-
-_AT_WORK = frozenset({DatasetState.RUNNING, DatasetState.LOADING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,10 +73,10 @@ def reckon(state: State, runs: Sequence[DatasetRun], plan: Plan, first_completio
     if early is not None:
         return Reckoned(early)
     current = next((run for run in runs if run.state is DatasetState.RUNNING), None)
-    outlook = outlook_of(state.server, runs, max(state.log.tokens, state.progress.tokens, key=len))
+    seen = lately(state.server, current)
+    outlook = outlook_of(state.server, seen, current, max(state.log.tokens, state.progress.tokens, key=len))
     if outlook is None:
         return _by_counts(state, runs, now)
-    seen = lately(state.server, current)
     running = seen.running if seen is not None and (seen.settled or not seen.usage) else None
     planned = {dataset.name: dataset for dataset in plan.datasets}
     ahead = ahead_of(runs, state.server, planned, running, now)
@@ -124,7 +122,7 @@ def _anchor(state: State, runs: Sequence[DatasetRun], outlook: Outlook, now: dat
 
 
 def _job_anchor(state: State, runs: Sequence[DatasetRun], now: datetime) -> datetime:
-    times = [run.updated_at for run in runs if run.state in _AT_WORK and run.updated_at is not None]
+    times = [run.updated_at for run in runs if run.state in AT_WORK and run.updated_at is not None]
     return min(now, state.job_clock.on_our_clock(max(times))) if times else now
 
 

@@ -10,7 +10,7 @@ from statistics import median, median_low
 from typing import TYPE_CHECKING
 
 from console.job.budget_rule import rules_of
-from console.job.dataset_run import FINAL, DatasetRun
+from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
 from console.job.length_belief import belief
 from console.job.length_prior import LengthPrior, prior_of
 from console.job.lengths import tokens_in_flight
@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     from console.job.length_belief import LengthBelief
     from console.job.plan import PlannedDataset
-
-_AT_WORK = frozenset({DatasetState.RUNNING, DatasetState.LOADING})
 
 _PLANNED_SPREAD = 0.3
 """Log-standard deviation of a mean that the operator expects."""
@@ -80,7 +78,7 @@ def ahead_of(
         now: The moment, by the job's clock.
     """
     unfinished = [run for run in runs if run.state not in FINAL]
-    unfinished.sort(key=lambda run: run.state not in _AT_WORK)
+    unfinished.sort(key=lambda run: run.state not in AT_WORK)
     stages: list[Stage] = []
     beliefs: dict[str, LengthBelief] = {}
     gap_s, rules = _gap_s(runs), rules_of(runs, server.minutes)
@@ -88,7 +86,7 @@ def ahead_of(
         planned = plan.get(run.name)
         means = {name: known.mean for name, known in beliefs.items() if known.source != "prior"}
         prior, limit = _prior(run, runs, planned, means), _limit(run, runs, planned)
-        if run.done or run.state in _AT_WORK:
+        if run.done or run.state in AT_WORK:
             believed = belief(run if run.max_tokens else replace(run, max_tokens=limit), server, prior, now)
         else:
             believed = _before(prior, limit)

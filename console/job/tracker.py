@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from console.job.access import others
 from console.job.chunk_reading import Reading
@@ -14,11 +14,12 @@ from console.job.forecasts import Forecasts
 from console.job.frozen import NotOurs, freeze, thaw
 from console.job.host_state import HostState
 from console.job.host_views import SourceCount
+from console.job.job_merge import merged
 from console.job.limits import Limits
 from console.job.lines import LineSplitter
 from console.job.log_lines import LogLines
 from console.job.metrics import parse_metrics
-from console.job.part_order import PartOrder
+from console.job.part_order import PATIENCE, PartOrder
 from console.job.progress_log import parse_progress
 from console.job.runner_log import RunnerLog
 from console.job.server_log import ServerLog
@@ -59,6 +60,9 @@ class Tracker:
         parts: Names of the server's log files, where each node or rank writes its own.
     """
 
+    PATIENCE: ClassVar[timedelta | None] = PATIENCE
+    """How long one file of the server's log waits for another."""
+
     def __init__(
         self,
         plan: Plan,
@@ -78,7 +82,7 @@ class Tracker:
             Source.JOB.value: RunnerLog(plan.zone, formats),
         }
         self._unread = {key: Unread() for key in self._logs}
-        self._order = PartOrder(parts)
+        self._order = PartOrder(parts, self.PATIENCE)
         self._counts: dict[Source, SourceCount] = {}
         self._shapes = {source: Shapes() for source in Source}
         self.past_missing = False
@@ -167,9 +171,10 @@ class Tracker:
 
     def snapshot(self, now: datetime) -> Snapshot:
         """Everything that is known and concluded at ``now``."""
-        reckoned = self._reckoned(now)
-        self._forecasts = kept(self._state, self._seen, reckoned, now)
-        taken = snapshot_of(self._state, self._seen, reckoned, now)
+        seen = self._seen()
+        reckoned = self._reckoned(seen, now)
+        self._forecasts = kept(self._state, seen, reckoned, now)
+        taken = snapshot_of(self._state, replace(seen, forecasts=self._forecasts), reckoned, now)
         self._memory = self._memory.after(taken.verdict, now, self._limits)
         return replace(taken, verdict=self._memory.verdict(taken.verdict, now))
 
@@ -178,17 +183,19 @@ class Tracker:
 
         Its ``next_look`` may rest on ends that were reckoned up to a quarter of an hour ago.
         """
+        seen = self._seen()
         if self._forecasts.due(now):
-            self._forecasts = kept(self._state, self._seen, self._reckoned(now), now)
-        found = judged(self._state, self._seen, now)
+            self._forecasts = kept(self._state, seen, self._reckoned(seen, now), now)
+            seen = replace(seen, forecasts=self._forecasts)
+        found = judged(self._state, seen, now)
         self._memory = self._memory.after(found, now, self._limits)
         return self._memory.verdict(found, now)
 
-    def _reckoned(self, now: datetime) -> Reckoned:
+    def _reckoned(self, seen: Seen, now: datetime) -> Reckoned:
         """When it will be done. It takes longer than all else, and what it says moves by the minute."""
         at_work = (self._state.log.current, self._state.log.finished, self._state.progress.current)
         if self._kept is None or self._kept[0] != at_work or not timedelta() <= now - self._kept[1] < _RECKONED_FOR:
-            self._kept = (at_work, now, reckoned_of(self._state, self._seen, now))
+            self._kept = (at_work, now, reckoned_of(self._state, seen, now))
         return self._kept[2]
 
     @property
@@ -196,9 +203,10 @@ class Tracker:
         """What was said of the ends, and when."""
         return self._forecasts
 
-    @property
     def _seen(self) -> Seen:
-        return Seen(self._plan, self._counts, self._limits, self._forecasts)
+        """What a snapshot needs beside the state; the two logs of the job are laid side by side once for it."""
+        runs = merged(self._state.log, self._state.progress, self._plan)
+        return Seen(runs, self._plan, self._counts, self._limits, self._forecasts)
 
     def unparsed(self, source: Source) -> tuple[tuple[str, int], ...]:
         """Shapes of lines that no format understood and their counts, most frequent first, at most 20."""

@@ -12,7 +12,6 @@ from console.job.dataset_views import dataset_view
 from console.job.forecasts import RUN, Forecasts
 from console.job.host_events import Source
 from console.job.host_views import SourceCount, health_view, job_view, link_view, log_view
-from console.job.job_merge import merged
 from console.job.pace import pace_at
 from console.job.reckon import Reckoned, reckon
 from console.job.server_views import server_view
@@ -35,12 +34,14 @@ class Seen:
     """What the tracker knows beside the state.
 
     Attributes:
+        runs: The datasets, by all that was told of them.
         plan: The run as planned.
         counts: Source to how much of it was read.
         limits: The thresholds of advice.
         forecasts: What was said of the ends, and when.
     """
 
+    runs: tuple[DatasetRun, ...]
     plan: Plan
     counts: Mapping[Source, SourceCount]
     limits: Limits
@@ -49,14 +50,12 @@ class Seen:
 
 def judged(state: State, seen: Seen, now: datetime) -> Verdict:
     """The verdict alone, by the ends that were reckoned last: a small part of a snapshot's time."""
-    runs = merged(state.log, state.progress, seen.plan)
-    return judge(_context(state, seen, runs, Reckoned(Eta(), seen.forecasts.newest()), now, history=False))
+    return judge(_context(state, seen, Reckoned(Eta(), seen.forecasts.newest()), now, history=False))
 
 
 def reckoned_of(state: State, seen: Seen, now: datetime) -> Reckoned:
     """When it will be done: the greater part of a snapshot's time."""
-    runs = merged(state.log, state.progress, seen.plan)
-    return reckon(state, runs, seen.plan, seen.limits.first_completions, now)
+    return reckon(state, seen.runs, seen.plan, seen.limits.first_completions, now)
 
 
 def snapshot_of(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> Snapshot:
@@ -68,8 +67,8 @@ def snapshot_of(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> 
         reckoned: When it will be done.
         now: The moment.
     """
-    runs = merged(state.log, state.progress, seen.plan)
-    ctx = _context(state, seen, runs, reckoned, now)
+    runs = seen.runs
+    ctx = _context(state, seen, reckoned, now)
     verdict = judge(ctx)
     whole, ends = reckoned.whole, reckoned.ends
     if verdict.cause in NO_END:
@@ -94,7 +93,7 @@ def snapshot_of(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> 
 
 def kept(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> Forecasts:
     """What was said of the ends, with what is said now, and with the ends that have come."""
-    runs, forecasts = merged(state.log, state.progress, seen.plan), seen.forecasts
+    runs, forecasts = seen.runs, seen.forecasts
     if not forecasts.due(now) and all(run.state not in FINAL for run in runs if not forecasts.has_ended(run.name)):
         return forecasts
     for run in runs:
@@ -111,14 +110,12 @@ def kept(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> Forecas
     return forecasts.told(now, ranges)
 
 
-def _context(
-    state: State, seen: Seen, runs: tuple[DatasetRun, ...], reckoned: Reckoned, now: datetime, *, history: bool = True
-) -> Context:
+def _context(state: State, seen: Seen, reckoned: Reckoned, now: datetime, *, history: bool = True) -> Context:
     heard = any(count.lines for count in seen.counts.values())
     return Context(
         now=now,
         state=state,
-        runs=runs,
+        runs=seen.runs,
         server=server_view(state.server, state.server_clock, now, history=history),
         health=health_view(state.host.health),
         link=link_view(state.host.link, seen.plan.host, heard=heard),

@@ -8,7 +8,7 @@ from functools import cached_property
 from statistics import median
 from typing import TYPE_CHECKING
 
-from console.job.dataset_run import FINAL, DatasetRun
+from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
 from console.job.dataset_views import in_flight
 from console.job.limits import Limits
 from console.job.plan import Plan
@@ -65,7 +65,7 @@ class Context:
     @cached_property
     def current(self) -> DatasetRun | None:
         """The dataset at work: the one that turned to work last."""
-        working = [run for run in self.runs if run.state in {DatasetState.LOADING, DatasetState.RUNNING}]
+        working = [run for run in self.runs if run.state in AT_WORK]
         timed = [run for run in working if run.state_at is not None]
         return max(timed, key=lambda run: run.state_at, default=None)  # type: ignore[arg-type, return-value]  # all timed
 
