@@ -78,17 +78,17 @@ class Lately:
 
 
 def lately(server: ServerState, run: DatasetRun | None) -> Lately | None:
-    """What the server did in the last hour, or since the dataset at work began; None before its first good report."""
+    """What the server did in the last hour, or since the dataset at work began; None before it has made a token."""
     newest = server.minutes.open
     if newest is None:
         return None
     since_s = newest.time_s - _WINDOW_S
     started_s = run.started_at.timestamp() if run and run.started_at else since_s
     bins = _busy(server.minutes.bins(max(since_s, started_s))) or _busy(server.minutes.bins(since_s))
-    if not bins:
-        return None
     walls = [each.wall_s for each in bins]
     wall_s = sum(walls)
+    if not any(each.made for each in bins):
+        return None
     settled = run is not None and run.started_at is not None and newest.time_s - started_s >= _SETTLED_S
     running = sum((each.mean(each.running) or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s
     held = sum((each.mean(each.held) or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s

@@ -67,6 +67,27 @@ def test_the_budget_over_the_speed_is_the_time_when_the_budget_comes_first(scene
     assert taken.datasets[0].eta == taken.eta.at
 
 
+@given(st.lists(st.tuples(st.integers(0, 300), st.sampled_from([0.0, 0.01, 846.3, 1e9])), min_size=1, max_size=40))
+@settings(max_examples=25, deadline=None)
+def test_whatever_the_server_says_of_its_speed_an_end_is_told_or_not_but_nothing_breaks(
+    reports: list[tuple[int, float]],
+) -> None:
+    scene = Scene(_only())
+    scene.ready()
+    scene.begin()
+    for place, (running, tok_s) in enumerate(reports):
+        scene.decode(10 + 3 * place, running=running, tok_s=tok_s)
+    now = after(15 + 3 * len(reports))
+    eta = scene.tracker.snapshot(now).eta
+    assert eta.at is None or (eta.low is not None and eta.high is not None and now <= eta.low <= eta.at <= eta.high)
+
+
+def test_a_server_that_makes_nothing_has_no_end(scene: Scene) -> None:
+    for second in range(10, 200, 3):
+        scene.decode(second, tok_s=0.0)
+    assert scene.tracker.snapshot(after(200)).eta.at is None
+
+
 def test_a_slower_server_takes_longer(scene: Scene) -> None:
     other = Scene(_only())
     other.ready()
