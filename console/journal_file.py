@@ -1,11 +1,13 @@
 """A file of JSON lines that only grows: several programs may add to it at once, and a cut-off line harms no other.
 
 A line is added by one ``write`` to a file opened for appending, which Linux carries out whole before another's
-(man 2 write, O_APPEND). What a full disk or a crash has cut off stays as a line of its own that no reader takes.
+(man 2 write, O_APPEND). Who adds one holds the file's lock meanwhile (man 2 flock), for a large write can be seen half
+done, and would pass for one that was cut off. What a full disk or a crash has cut off stays as a line of its own that no reader takes.
 """
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -18,8 +20,7 @@ if TYPE_CHECKING:
 def add_line(path: Path, fields: Mapping[str, object]) -> None:
     """Add an object as one line, on the disk when this returns.
 
-    A last line without an end, left by a crash, is ended first. Of two programs that find one at once, both end it; the
-    empty line between is none.
+    A last line without an end, left by a crash, is ended first.
 
     Raises:
         OSError: It could not be written, or not whole.
@@ -28,6 +29,7 @@ def add_line(path: Path, fields: Mapping[str, object]) -> None:
     line = json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace") + b"\n"
     held = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
     try:
+        fcntl.flock(held, fcntl.LOCK_EX)
         size = os.fstat(held).st_size
         if size and os.pread(held, 1, size - 1) != b"\n":
             line = b"\n" + line
