@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
 from console.journal_words import headline, moment, told
+from console.screens.listing import Listing
 from widgets.plain import clean
 
 if TYPE_CHECKING:
@@ -66,24 +67,12 @@ class NoteScreen(ModalScreen[str]):
         self.dismiss("")
 
 
-class JournalScreen(ModalScreen[None]):
+class JournalScreen(Listing):
     """The newest entries, the newest last; as they stood when it was opened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,J", "close", "Close")]
     DEFAULT_CSS = """
     JournalScreen {
-        align: center middle;
-        #entries {
-            width: 94%;
-            max-width: 160;
-            height: auto;
-            max-height: 90%;
-            border: round $primary;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            background: $surface;
-            padding: 0 1;
-        }
         .who { color: $text-muted; }
     }
     """
@@ -97,7 +86,7 @@ class JournalScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay an entry below the other."""
-        with VerticalScroll(id="entries") as box:
+        with VerticalScroll(id="entries", classes="listing") as box:
             box.border_title = "Journal: who did what, and what came of it"
             box.border_subtitle = "Esc closes; `longwait journal` prints all"
             for entry in self._entries:
@@ -112,7 +101,3 @@ class JournalScreen(ModalScreen[None]):
         box = self.query_one("#entries", VerticalScroll)
         box.focus()
         box.scroll_end(animate=False)
-
-    def action_close(self) -> None:
-        """Close the list."""
-        self.dismiss()

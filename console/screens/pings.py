@@ -9,11 +9,11 @@ from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from console.job.units import age, duration, latency
 from console.pings import ORDER, in_order, strip
+from console.screens.listing import Listing
 from widgets.confirm import Confirm
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
@@ -39,7 +39,7 @@ QUESTION = (
 )
 
 
-class PingScreen(ModalScreen[None]):
+class PingScreen(Listing):
     """The list; it asks when it opens and whenever it is told to."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -49,18 +49,7 @@ class PingScreen(ModalScreen[None]):
     ]
     DEFAULT_CSS = """
     PingScreen {
-        align: center middle;
-        #signs {
-            width: 94%;
-            max-width: 130;
-            height: auto;
-            max-height: 90%;
-            border: round $primary;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            background: $surface;
-            padding: 0 1;
-        }
+        #signs { max-width: 130; }
         #past { margin-top: 1; color: $text-muted; height: auto; }
     }
     """
@@ -80,7 +69,7 @@ class PingScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the signs above their past."""
-        with VerticalScroll(id="signs") as box:
+        with VerticalScroll(id="signs", classes="listing") as box:
             box.border_title = "Signs of life"
             box.border_subtitle = "h asks again, t asks for a token too, Esc closes"
             yield self._rows
@@ -140,10 +129,6 @@ class PingScreen(ModalScreen[None]):
         shown = pings[-PAST:]
         head = f"Before: {len(shown)} checks since {age(shown[0].at, self._clock())} (+ life, x against it, . neither)"
         return "\n".join((head, *(f"{name:<14} {strip(pings, name, PAST)}" for name in names)))
-
-    def action_close(self) -> None:
-        """Close the list; a check under way is given up."""
-        self.dismiss()
 
 
 def sign_words(sign: Sign) -> str:

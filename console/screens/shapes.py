@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.binding import Binding, BindingType
 from textual.containers import VerticalScroll
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from console.panels.log_words import missed_lines, understood
+from console.screens.listing import Listing
 from widgets.plain import clean
 
 if TYPE_CHECKING:
@@ -43,24 +43,12 @@ def shape_rows(log: LogView) -> Iterable[str]:
         yield f"{times:<{width}}  {clean(shape)}"
 
 
-class ShapesScreen(ModalScreen[None]):
+class ShapesScreen(Listing):
     """The list over the screen; as it stood when it was opened."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,u", "close", "Close")]
     DEFAULT_CSS = """
     ShapesScreen {
-        align: center middle;
-        #list {
-            width: 94%;
-            max-width: 160;
-            height: auto;
-            max-height: 90%;
-            border: round $primary;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            background: $surface;
-            padding: 0 1;
-        }
         .summary { text-style: bold; margin-top: 1; }
         .shape { text-wrap: nowrap; text-overflow: ellipsis; }
         .words { color: $text-muted; margin-top: 1; }
@@ -74,7 +62,7 @@ class ShapesScreen(ModalScreen[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the logs one below the other."""
-        with VerticalScroll(id="list") as box:
+        with VerticalScroll(id="list", classes="listing") as box:
             box.border_title = "Lines that longwait does not understand"
             box.border_subtitle = "Esc closes"
             for log in self._shown:
@@ -89,7 +77,3 @@ class ShapesScreen(ModalScreen[None]):
     def on_mount(self) -> None:
         """Let the keys scroll the list."""
         self.query_one("#list").focus()
-
-    def action_close(self) -> None:
-        """Close the list."""
-        self.dismiss()
