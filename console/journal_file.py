@@ -2,7 +2,8 @@
 
 A line is added by one ``write`` to a file opened for appending, which Linux carries out whole before another's
 (man 2 write, O_APPEND). Who adds one holds the file's lock meanwhile (man 2 flock), for a large write can be seen half
-done, and would pass for one that was cut off. What a full disk or a crash has cut off stays as a line of its own that no reader takes.
+done, and would pass for one that was cut off. What a full disk or a crash has cut off stays as a line of its own that
+no reader takes.
 """
 
 from __future__ import annotations
