@@ -6,8 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from console.job.deck import quantile
+from console.job.length_drift import drift_of
 from console.job.length_evidence import evidence
-from console.job.length_fit import blurred, draws, moved
+from console.job.length_fit import blurred, draws, moved, shifted
+from console.job.snapshot import DatasetState
+from console.job.work_left import prompts_left
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -18,7 +21,7 @@ if TYPE_CHECKING:
     from console.job.server_state import ServerState
 
 
-_UNLIKE = 0.05
+_UNLIKE = 0.035
 """Log-spread between the law of what was seen and of what is to come: prompts are not in a random order."""
 
 
@@ -64,9 +67,22 @@ def belief(run: DatasetRun, server: ServerState, prior: LengthPrior | None, now:
     laws = draws(seen.data, seen.prior, weight=seen.weight, shape_known=seen.source in {"progress", "flight"})
     if seen.later is not None:
         laws = moved(laws, seen.data.ended, seen.later)
-    laws = blurred(laws, _UNLIKE)
+    laws = _drifting(blurred(laws, _UNLIKE), run, server)
     means = sorted(law.mean for law in laws)
     return LengthBelief(sum(means) / len(means), quantile(means, 0.1), quantile(means, 0.9), laws, seen.source)
+
+
+def _drifting(laws: tuple[LengthLaw, ...], run: DatasetRun, server: ServerState) -> tuple[LengthLaw, ...]:
+    """The laws of those to come, where answers grow or shrink along the file."""
+    left = prompts_left(run)
+    if run.state is not DatasetState.RUNNING or run.started_at is None or left is None or not run.done_run:
+        return laws
+    if run.budget is not None and run.tokens:
+        left = min(left, max(0, run.budget - run.tokens) * run.done // run.tokens)
+    typical = laws[len(laws) // 2]
+    variance = max(0.0, 2 * typical.residual_mean_equilibrium / (typical.mean or 1.0) - 1)
+    found = drift_of(server.flight.departed(run.started_at), run.concurrency or 0, left, variance)
+    return shifted(laws, found.log_factor, found.sd) if found.log_factor else laws
 
 
 def belief_key(run: DatasetRun, server: ServerState) -> tuple[object, ...]:

@@ -118,6 +118,11 @@ def blurred(laws: Sequence[LengthLaw], spread: float) -> tuple[LengthLaw, ...]:
     return tuple([scaled(law, exp(spread * noise[1])) for law, noise in zip(laws, _noise(), strict=True)])
 
 
+def shifted(laws: Sequence[LengthLaw], log_factor: float, sd: float) -> tuple[LengthLaw, ...]:
+    """Laws of other requests, whose lengths are ``exp(log_factor)`` of these, give or take ``sd``."""
+    return tuple([scaled(law, exp(log_factor + sd * noise[2])) for law, noise in zip(laws, _noise(), strict=True)])
+
+
 def _weighed(data: LengthData, prior: LengthPrior, *, shape_known: bool) -> list[_Point]:
     """Laws worth looking at: along each shape's means, as far as they are likely."""
     log_first = log(edges_up_to(data.cap)[1])

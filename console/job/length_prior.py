@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from console.job.dataset_run import FINAL
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from console.job.dataset_run import DatasetRun
 
@@ -30,9 +30,10 @@ _LONGER = 0.6
 """By how much the logarithm of a mean is expected to be greater in a class that is called ``LONG`` than in one called
 ``SHORT``: the words say which, and limits and concurrency are chosen for it."""
 
-_FEWER = 0.4
+_FEWER, _FEWER_SPREAD = 0.4, 0.35
 """Datasets of longer answers are made smaller: a set with half as many prompts is expected to have answers 2^0.4 times
-as long. (Where the work is made equal it would be 2, where sizes are chosen without regard to it 1.)"""
+as long, until the run's own datasets show by how much. (Where the work is made equal the exponent would be 1, where
+sizes are chosen without regard to it 0.)"""
 
 _SHARE = 0.17
 """Mean length as a share of the limit when nothing else is known: a limit is set so that few answers reach it."""
@@ -76,7 +77,8 @@ def prior_of(
         spread^2 = s^2 + 1 / (sum of these weights)
 
     so that the spread between datasets is shrunk towards 0.5 until it has been learned. The means of other classes are
-    moved by what the classes' names say, and all by the number of prompts.
+    moved by what the classes' names say, and all by the number of prompts, with an exponent that is learned from them
+    (a regression whose slope is expected to be 0.4 +- 0.35).
 
     Args:
         others: The other datasets of the run; those that have told too little do not count.
@@ -85,12 +87,16 @@ def prior_of(
         means: Dataset to its believed mean, tokens, for those that are at work.
         prompts: How many prompts the dataset in question has; None when not known.
     """
-    classes: dict[str, list[float]] = {}
+    known = []
     for run in others:
         mean = _mean(run, means or {})
         if mean:
-            fewer = log(run.total / prompts) if run.total and prompts else 0.0
-            classes.setdefault(run.kind, []).append(log(mean) + _shift(kind) - _shift(run.kind) + _FEWER * fewer)
+            size = log(run.total / prompts) if run.total and prompts else 0.0
+            known.append((run.kind, log(mean) + _shift(kind) - _shift(run.kind), size))
+    slope = _fewer([(size, middle) for _, middle, size in known])
+    classes: dict[str, list[float]] = {}
+    for which, middle, size in known:
+        classes.setdefault(which, []).append(middle + slope * size)
     if not classes:
         if max_tokens is None:
             return LengthPrior(log(_NO_LIMIT_MEAN), _NO_LIMIT)
@@ -105,6 +111,17 @@ def prior_of(
     sums = [sum(alike) / between, weights[1] * sum(apart) / len(apart) if apart else 0.0]
     weight = sum(weights)
     return LengthPrior(sum(sums) / weight, sqrt(between + 1 / weight), len(alike) + len(apart))
+
+
+def _fewer(known: Sequence[tuple[float, float]]) -> float:
+    """By how much log-means fall with the logarithm of the number of prompts."""
+    if not known:
+        return _FEWER
+    x, y = (sum(each[k] for each in known) / len(known) for k in (0, 1))
+    wide = sum([(size - x) ** 2 for size, _ in known]) / BETWEEN**2
+    falls = -sum([(size - x) * (middle - y) for size, middle in known]) / BETWEEN**2
+    expected = 1 / _FEWER_SPREAD**2
+    return (expected * _FEWER + falls) / (expected + wide)
 
 
 def _shift(kind: str) -> float:

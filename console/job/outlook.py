@@ -18,6 +18,10 @@ from console.job.drain import StepTime
 if TYPE_CHECKING:
     from console.job.length_law import LengthLaw
 
+_STAYS_BEHIND = 0.5
+"""Share of a rank's backlog that counts: ranks change places until a dataset ends, and one that is behind is at its
+full speed while others already have too little to do. Found by simulation of two and four ranks."""
+
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
@@ -28,6 +32,7 @@ class Outlook:
         b: Seconds more for each running request.
         c: Seconds more for each token held.
         d: Seconds more for each prompt token that is computed between two steps.
+        each: Seconds more for each running request as requests are now, with what they hold and their prompts' share.
         prompt: Mean prompt, tokens.
         pool: Tokens that are held when the server admits no more; None when that is not known, or never happens.
         running: Requests that run now.
@@ -36,13 +41,14 @@ class Outlook:
         other_sd: Likewise for what a batch of another size adds, per unit of the logarithm of the ratio of sizes.
         made: tok/s lately.
         source: ``server`` or ``progress``.
-        ranks: DP ranks, each with requests of its own.
+        loads: Requests that run and that wait, on each DP rank; empty when not known.
     """
 
     a: float
     b: float
     c: float
     d: float
+    each: float
     prompt: float
     pool: float | None
     running: float
@@ -51,7 +57,31 @@ class Outlook:
     made: float
     source: str
     noise_s: float = 0.0
-    ranks: int = 1
+    loads: tuple[tuple[float, float], ...] = ()
+
+    @property
+    def ranks(self) -> int:
+        """DP ranks, each with requests of its own."""
+        return max(1, len(self.loads))
+
+    def behind(self, law: LengthLaw, sent: float) -> float:
+        """Tokens that the whole server could make from when its ranks would end together until the last of them does.
+
+        A request stays with the rank that it was sent to, also while it waits there. Where requests are dealt out in
+        turn, whatever a rank has to do, as SGLang does unless told otherwise, a slow rank gathers most of those that
+        wait, and ends last (in a closed network of like servers every division is as likely as any other: Gordon and
+        Newell, 1967).
+
+        Args:
+            law: Of the completions' lengths.
+            sent: Requests in flight, of all ranks.
+        """
+        flying = sum(running + waiting for running, waiting in self.loads)
+        if self.ranks == 1 or not flying:
+            return 0.0
+        age = law.residual_mean_equilibrium
+        work = [running * age + waiting * law.mean for running, waiting in self.loads]
+        return _STAYS_BEHIND * (max(work) * self.ranks - sum(work)) * sent / flying
 
     def batch(self, law: LengthLaw, concurrency: int | None) -> int:
         """Requests that will run at once."""
@@ -59,6 +89,10 @@ class Outlook:
         fits = self.pool / max(1.0, held) if self.pool else float("inf")
         most = float(concurrency) if concurrency is not None else max(self.running, 1.0)
         return max(1, round(min(most, fits)))
+
+    def step_now(self) -> StepTime:
+        """Seconds of a decode step of a batch of requests like those that run, of all ages."""
+        return StepTime(_rounded(self.a), _rounded(self.each))
 
     def step(self, law: LengthLaw) -> StepTime:
         """Seconds of a decode step of a batch of such answers, rounded so that like cases are one."""

@@ -40,13 +40,14 @@ _FULL = {"sglang": 0.85, "vllm": 0.95}
 """Usage at which a server admits no more, until it is seen: SGLang keeps tokens back for what its requests may still
 make, vLLM fills the pool."""
 
-_SETTLED_S = 1_200.0
-"""Seconds after a dataset's start from which on the usage seen is that of a full batch."""
+_SETTLED_S, _STAYS, _MOST_SETTLED_S = 300.0, 4.0, 3_600.0
+"""Seconds after a dataset's start from which on its batch is taken to be as it will stay, and the same in stays of a
+mean answer: by then most of the long ones that began first have ended. Not later than an hour."""
 
 _NEWEST = 40
 """Newest bins whose usage is looked at: twenty minutes."""
 
-_WANDER, _YOUNG = 0.045, 0.15
+_WANDER, _YOUNG = 0.035, 0.12
 """Log-standard deviation of the speed over the rest of a run, and what a few bins add to it."""
 
 _OTHER_LEARNED, _OTHER = 0.15, 0.35
@@ -54,6 +55,10 @@ _OTHER_LEARNED, _OTHER = 0.15, 0.35
 
 _BY_PROGRESS = 0.12
 """Log-standard deviation of a speed by progress lines."""
+
+_USUAL_RUNNING, _USUAL_EACH, _GUESSED = 64, 14.0, 0.8
+"""Requests that run at once and tokens a second that each makes, while nothing has been seen: large models on one host
+make 8 to 30 for each of 30 to 150. Log-standard deviation of the product: the 80 % range is a factor of 8 wide."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,7 @@ class Lately:
         running: Requests that ran.
         held: Tokens held by each of them, prompt included; None when no report tells.
         usage: Token usage while requests waited; None while none did.
+        prompts: Prompt tokens computed for each token made; None where no prefill was reported.
         bins: Bins that this rests on.
         settled: The batch had time to reach its usual ages.
     """
@@ -73,6 +79,7 @@ class Lately:
     running: float
     held: float | None
     usage: float | None
+    prompts: float | None
     bins: int
     settled: bool
 
@@ -89,17 +96,21 @@ def lately(server: ServerState, run: DatasetRun | None) -> Lately | None:
     wall_s = sum(walls)
     if not any(each.made for each in bins):
         return None
-    settled = run is not None and run.started_at is not None and newest.time_s - started_s >= _SETTLED_S
     running = sum((each.mean(each.running) or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s
     held = sum((each.mean(each.held) or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s
+    age_s = newest.time_s - started_s if run and run.started_at else 0.0
     waiting = [usage for each in bins[-_NEWEST:] if each.queue and (usage := each.mean_usage())]
+    made = sum((each.throughput() or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s
+    stay_s = (run.mean or 0.0) * running / made if run else 0.0
+    computed = sum(each.prompt_tokens for each in bins)
     return Lately(
-        made=sum((each.throughput() or 0.0) * wall for each, wall in zip(bins, walls, strict=True)) / wall_s,
+        made=made,
         running=running,
         held=held / running if held else None,
         usage=median(waiting) if waiting else None,
+        prompts=computed / (made * wall_s) if computed else None,
         bins=len(bins),
-        settled=settled,
+        settled=age_s >= min(_MOST_SETTLED_S, max(_SETTLED_S, _STAYS * stay_s)) if stay_s else False,
     )
 
 
@@ -134,6 +145,7 @@ def _by_server(server: ServerState, seen: Lately) -> Outlook:
         b=(1 - _FIXED) / seen.made,
         c=0.0,
         d=0.0,
+        each=(1 - _FIXED) / seen.made,
         prompt=prompt,
         pool=_pool(server, seen),
         running=seen.running,
@@ -141,20 +153,22 @@ def _by_server(server: ServerState, seen: Lately) -> Outlook:
         other_sd=_OTHER,
         made=seen.made,
         source="server",
-        ranks=max(1, len(server.fresh_ranks())),
+        loads=tuple((float(each.load.running), float(each.load.queue or 0)) for _, each in server.fresh_ranks()),
     )
     model = step_model(server.minutes)
     if model is None or seen.held is None:
         return rough
     # What was made lately is right for the present load; the model says how other loads differ from it.
-    expected, _ = model.throughput(seen.running, seen.running * seen.held)
-    scale = expected / seen.made
+    share = model.prompts if seen.prompts is None else seen.prompts
+    each_s = model.request_s + model.token_s * seen.held + model.prompt_s * share
+    scale = seen.running / seen.made / (model.fixed_s + seen.running * each_s)
     return replace(
         rough,
         a=scale * model.fixed_s,
         b=scale * model.request_s,
         c=scale * model.token_s,
         d=scale * model.prompt_s,
+        each=scale * each_s,
         other_sd=_OTHER_LEARNED,
         noise_s=model.noise**2 * STEP_S * (1 + model.lag) / (1 - model.lag),
     )
@@ -177,6 +191,7 @@ def _by_progress(progress: Series, run: DatasetRun | None) -> Outlook | None:
     return Outlook(
         a=_FIXED * step_s,
         b=(1 - _FIXED) * step_s / running,
+        each=(1 - _FIXED) * step_s / running,
         c=0.0,
         d=0.0,
         prompt=0.0,
@@ -186,4 +201,28 @@ def _by_progress(progress: Series, run: DatasetRun | None) -> Outlook | None:
         other_sd=_OTHER,
         made=made,
         source="progress",
+    )
+
+
+def by_guess(concurrency: int | None) -> Outlook:
+    """What servers of such jobs usually make, for the minutes before this one has made a token; the range is wide.
+
+    Args:
+        concurrency: Requests in flight at most, of the first dataset; None when not known.
+    """
+    running = float(min(concurrency or _USUAL_RUNNING, _USUAL_RUNNING))
+    made = running * _USUAL_EACH
+    return Outlook(
+        a=_FIXED / _USUAL_EACH,
+        b=(1 - _FIXED) / made,
+        each=(1 - _FIXED) / made,
+        c=0.0,
+        d=0.0,
+        prompt=0.0,
+        pool=None,
+        running=running,
+        level_sd=_GUESSED,
+        other_sd=_OTHER,
+        made=made,
+        source="guess",
     )

@@ -15,7 +15,7 @@ from console.job.by_counts import by_counts
 from console.job.dataset_run import AT_WORK, FINAL
 from console.job.first_progress import first_due
 from console.job.host_views import job_view
-from console.job.outlook_of import lately, outlook_of
+from console.job.outlook_of import by_guess, lately, outlook_of
 from console.job.simulate import Span, play
 from console.job.snapshot import DatasetState, Eta
 from console.job.stages import ahead_of
@@ -39,6 +39,14 @@ COVERAGE = 0.8
 
 _FAR_S = 100 * 365.25 * 86_400
 """No end is told beyond a hundred years: a server that makes next to nothing would otherwise leave the calendar."""
+
+
+_BY = {
+    "server": "",
+    "progress": " by the job's own counts",
+    "guess": ", a guess until the first tokens are made",
+}
+"""How the speed is known, in words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +84,13 @@ def reckon(state: State, runs: Sequence[DatasetRun], plan: Plan, first_completio
     seen = lately(state.server, current)
     outlook = outlook_of(state.server, seen, current, max(state.log.tokens, state.progress.tokens, key=len))
     if outlook is None:
-        return _by_counts(state, runs, now)
+        counted = _by_counts(state, runs, now)
+        if counted is not None:
+            return counted
+        if any(each.span_s for each in state.server.minutes.bins(0)):
+            return Reckoned(Eta(basis="The server reports, and makes no tokens, so no end can be told."))
+        first = next((run.concurrency for run in runs if run.state not in FINAL and run.concurrency), None)
+        outlook = by_guess(first)
     running = seen.running if seen is not None and (seen.settled or not seen.usage) else None
     planned = {dataset.name: dataset for dataset in plan.datasets}
     ahead = ahead_of(runs, state.server, planned, running, now)
@@ -104,11 +118,11 @@ def _without_reckoning(state: State, runs: Sequence[DatasetRun]) -> Eta | None:
     return None
 
 
-def _by_counts(state: State, runs: Sequence[DatasetRun], now: datetime) -> Reckoned:
-    """Where neither the server nor the job tells of tokens, its counts of requests must do."""
+def _by_counts(state: State, runs: Sequence[DatasetRun], now: datetime) -> Reckoned | None:
+    """Where neither the server nor the job tells of tokens, its counts of requests must do; None before there are."""
     span = by_counts(runs)
     if span is None:
-        return Reckoned(Eta(basis="No throughput has been seen yet, so no end can be told."))
+        return None
     told = _told(span, _job_anchor(state, runs, now), now)
     basis = "By counts of requests alone, which mislead while answers grow, so the range is wide."
     return Reckoned(Eta(told.middle, told.low, told.high, COVERAGE, basis))
@@ -149,8 +163,7 @@ def _first_due(
 
 
 def _basis(ahead: Ahead, played: Played, outlook: Outlook) -> str:
-    by = "" if outlook.source == "server" else " by the job's own counts"
-    first = f"{tokens(played.tokens)} tokens left at {rate(outlook.made)}{by}"
+    first = f"{tokens(played.tokens)} tokens left at {rate(outlook.made)}{_BY[outlook.source]}"
     waiting = sum(not stage.begun for stage in ahead.stages)
     guessed = [name for name, belief in ahead.beliefs.items() if belief.source == "prior"]
     if not waiting:

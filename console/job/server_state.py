@@ -110,6 +110,11 @@ class ServerState:
         ranks = self.fresh_ranks()
         return sum(report.load.running for _, report in ranks) if ranks else None
 
+    def log_queue(self) -> int | None:
+        """Waiting requests over the fresh ranks; None where no report tells."""
+        queues = [report.load.queue for _, report in self.fresh_ranks() if report.load.queue is not None]
+        return sum(queues) if queues else None
+
 
 def apply_server(state: ServerState, event: Event, at: datetime, seen_at: datetime) -> ServerState:
     """Fold one event of the server; others change nothing.

@@ -148,7 +148,8 @@ class _Case:
 
 
 def _case(stage: Stage, law: LengthLaw, rule: BudgetRule, outlook: Outlook) -> _Case:
-    step = outlook.step(law)
+    # A batch that has settled shows its speed itself; for any other, the law says what its requests will hold.
+    step = outlook.step_now() if stage.running else outlook.step(law)
     running = max(1, round(stage.running)) if stage.running else outlook.batch(law, stage.concurrency)
     fresh = False
     if stage.prompts is not None and stage.prompts <= running:
@@ -169,7 +170,8 @@ def _case(stage: Stage, law: LengthLaw, rule: BudgetRule, outlook: Outlook) -> _
         return _Case(owed, 0.0, 0.0, ending, sqrt(owed / ending.tokens), step, sd)
     variance = law.mean * max(0.0, 2 * law.residual_mean_equilibrium - law.mean)
     chance = sqrt((stage.prompts or 0.0) * variance) if owed == prompts else 0.0
-    uneven = _uneven(outlook.ranks) * sqrt(running * variance * outlook.ranks)
+    sent = max(running, min(stage.concurrency or 0, stage.prompts or running))
+    uneven = max(_uneven(outlook.ranks) * sqrt(sent * variance * outlook.ranks), outlook.behind(law, sent))
     return _Case(owed, (bulk + uneven) / speed, chance / speed, ending, 1.0, step, sd)
 
 

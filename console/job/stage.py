@@ -25,6 +25,7 @@ class Stage:
         budget: Tokens until its budget is used up, without those that are in flight; None when it has none.
         made: Tokens that the answers in flight have made.
         ages: Tokens made and how many answers in flight have made them, as far as known; empty when not known.
+        queued: Requests that wait in the server, where it is the dataset at work and that is known.
         concurrency: Requests in flight at most; None when not known.
         running: Requests that run at once, where that has been seen; None lets it be reckoned.
         gap_s: Seconds until its first token: prompts are read and tokenized first.
@@ -38,6 +39,7 @@ class Stage:
     budget: float | None = None
     made: float = 0.0
     ages: tuple[tuple[float, int], ...] = ()
+    queued: int | None = None
     concurrency: int | None = None
     running: float | None = None
     gap_s: float = 0.0
@@ -62,12 +64,18 @@ class Stage:
     def by_budget(self, law: LengthLaw, running: int, rule: BudgetRule) -> float | None:
         """Tokens still to be made until the budget has ended it, those of its drain included; None when it has none.
 
-        Where only finished answers count, as many tokens as a full batch holds are made besides.
+        Where only finished answers count, as many tokens as a full batch holds are made besides. What waits in the
+        server is in flight, too, and has all of its answer still to come.
         """
         if self.budget is None:
             return None
-        if rule is BudgetRule.FORESEES:
-            return max(self.budget - self.made, self.in_flight(law))
+        waits = self.queued if self.queued is not None else max(0, (self.concurrency or 0) - running)
+        sent = self.in_flight(law) + waits * law.mean
+        if rule in {BudgetRule.FORESEES, BudgetRule.AVERAGES}:
+            longer = 2 * law.residual_mean_equilibrium - law.mean if rule is BudgetRule.AVERAGES else 0.0
+            return max(self.budget - self.made + running * longer, sent if self.ages else 0.0)
+        if self.budget <= 0.0 and rule is BudgetRule.FINISHES and self.ages:
+            return sent
         held = running * law.residual_mean_equilibrium
         begun = max(0.0, self.budget + held - self.made)
-        return begun if rule is BudgetRule.DROPS else begun + held
+        return begun if rule is BudgetRule.DROPS else begun + held + waits * law.mean

@@ -176,6 +176,7 @@ def _as_of_now(stage: Stage, run: DatasetRun, server: ServerState) -> Stage:
             budget=None if stage.budget is None else max(0.0, stage.budget - tokens),
             made=sum(age * number for age, number in known),
             ages=_grouped(known),
+            queued=server.log_queue(),
         )
     since = sum(each.made for each in server.minutes.bins(run.updated_at.timestamp()))
     return replace(stage, made=(tokens_in_flight(server, run) or 0.0) + since)

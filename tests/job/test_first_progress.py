@@ -21,6 +21,7 @@ OUTLOOK = Outlook(
     b=0.0,
     c=0.0,
     d=0.0,
+    each=0.0,
     prompt=500,
     pool=None,
     running=50,

@@ -13,7 +13,7 @@ from console.job.stage import Stage
 from tests.job.laws import exponential, fixed
 
 OUTLOOK = Outlook(
-    a=0.04, b=0.0004, c=0.0, d=0.0, prompt=500, pool=None, running=50, level_sd=0.05, other_sd=0.3, made=833.0,
+    a=0.04, b=0.0004, c=0.0, d=0.0, each=0.0004, prompt=500, pool=None, running=50, level_sd=0.05, other_sd=0.3, made=833.0,
     source="server",
 )  # fmt: skip
 
@@ -73,3 +73,21 @@ def test_later_datasets_come_later() -> None:
     spans = play([_stage(), _stage(name="B2", begun=False, gap_s=60.0)], OUTLOOK, 0.8).ends
     assert spans[1].middle > spans[0].middle + 60
     assert spans[1].low > spans[0].low
+
+
+def test_the_last_rank_ends_later_when_most_that_waits_is_on_it() -> None:
+    law = exponential(1_000)
+    even = replace(OUTLOOK, loads=((25.0, 50.0),) * 2)
+    uneven = replace(OUTLOOK, loads=((25.0, 90.0), (25.0, 10.0)))
+    assert even.behind(law, 150) == pytest.approx(0.0)
+    assert uneven.behind(law, 150) == pytest.approx(0.5 * 80 * 1_000, rel=0.01)
+    stage = _stage(concurrency=150)
+    assert play([stage], uneven, 0.8).ends[0].middle > play([stage], even, 0.8).ends[0].middle
+
+
+def test_a_batch_that_has_settled_shows_its_speed_itself() -> None:
+    # By the law its requests would hold so much that a step took twice as long.
+    slower = replace(OUTLOOK, c=0.0008 / 1_500)
+    settled, by_law = (play([_stage(running=running)], slower, 0.8).ends[0].middle for running in (50.0, None))
+    assert settled == pytest.approx(5_000 * 1_000 * (0.04 + 50 * 0.0004) / 50, rel=0.05)
+    assert by_law > 1.3 * settled
