@@ -7,7 +7,6 @@ some with the end of a results file cut off as a power cut would, then a last ru
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import random
 import re
@@ -26,7 +25,9 @@ COUNTS = {"A": 150, "B": 40, "C": 60}
 KILLS_EACH = 5
 """Kills of each seed."""
 LONGEST_S = 1.2
-"""A kill comes at most so long after the start: some before the first request, most in the middle."""
+"""Every fourth kill comes at most so long after the start: before the first request, where the machine is busy."""
+MOST_REQUESTS = 90
+"""The others come after at most so many requests more."""
 
 
 def written(folder: Path, url: str) -> None:
@@ -43,6 +44,20 @@ async def started(folder: Path) -> asyncio.subprocess.Process:
     flags = ("--no-stamps", "--backoff", "0.02", "--probe-every", "0.05", "--max-attempts", "20")
     argv = (sys.executable, str(SCRIPT), "--config", str(folder / "job.json"), *flags)
     return await asyncio.create_subprocess_exec(*argv, stdout=-1, stderr=-2)
+
+
+async def killing_moment(chance: random.Random, server: MockServer, job: asyncio.subprocess.Process) -> None:
+    """Waits for a chance moment, or for the job's end."""
+    if chance.random() < 0.25:  # noqa: PLR2004 - every fourth
+        moment = asyncio.create_task(asyncio.sleep(chance.uniform(0.05, LONGEST_S)))
+    else:
+        seen = len(server.asked) + chance.randrange(MOST_REQUESTS)
+        moment = asyncio.create_task(server.until(lambda: len(server.asked) > seen))
+    end = asyncio.create_task(job.wait())
+    await asyncio.wait((moment, end), return_when=asyncio.FIRST_COMPLETED)
+    for task in (moment, end):
+        task.cancel()
+    await asyncio.gather(moment, end, return_exceptions=True)
 
 
 def cut(folder: Path, chance: random.Random) -> None:
@@ -65,8 +80,7 @@ async def one(seed: int) -> tuple[int, int, list[str]]:
             written(folder, server.url)
             for _ in range(KILLS_EACH):
                 job = await started(folder)
-                with contextlib.suppress(TimeoutError):
-                    await asyncio.wait_for(job.wait(), chance.uniform(0.05, LONGEST_S))
+                await killing_moment(chance, server, job)
                 if job.returncode is None:
                     job.kill()
                     kills += 1

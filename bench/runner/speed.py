@@ -119,15 +119,19 @@ def measure(contender: Contender, seconds: float, count: int) -> tuple[Took, dic
 
 
 def table(seconds: float, count: int, runs: int, found: list[Contender]) -> None:
-    """Prints one table. A short run beside each long one tells the CPU of starting from that of requests."""
+    """Prints one table. A short run beside the long ones tells the CPU of starting from that of requests.
+
+    The clients take turns, so that what else the machine does falls on all of them.
+    """
     print(f"\nAnswers after {seconds:g} s, {IN_FLIGHT} in flight, {count:,} requests, medians of {runs};", end=" ")
     print(f"the server can serve {IN_FLIGHT / seconds:,.0f}/s")
     print(
         f"{'client':<26}{'requests/s':>12}{'CPU s/1,000':>13}{'start CPU s':>13}"
         f"{'wall s':>9}{'peak MB':>9}{'connections':>13}"
     )
-    for contender in found:
-        made = [measure(contender, seconds, count) for _ in range(runs)]
+    turns = [[measure(contender, seconds, count) for contender in found] for _ in range(runs)]
+    for number, contender in enumerate(found):
+        made = [turn[number] for turn in turns]
         short = measure(contender, seconds, IN_FLIGHT)
         good = [each for each in made if not isinstance(each, str)]
         if not good or isinstance(short, str):

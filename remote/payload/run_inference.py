@@ -48,8 +48,9 @@ one announced last begins with its name. --order says which prompts of a dataset
 number go before those that don't), which shortens the tail, or `shuffle` (the same in every run).
 
 Budgets: nothing is started once finished tokens and the expected ones of what is in flight reach the budget. A request
-in flight is expected to make as many tokens as completions did on average that were at least as long as it is by now.
-What is in flight is finished; how far the budget is overshot is said in the dataset's last line.
+in flight is expected to make as many tokens as answers do that were at least as long as it is by now, those that are
+still in flight included. What is in flight is finished; how far the budget is overshot is said in the dataset's last
+line.
 
 Several servers: each request goes to the one with the fewest in flight. One that is gone or fails everything is left
 out until it answers again; only when none is left does the job wait. Each result names its server.
@@ -64,7 +65,7 @@ The log's figures: counts and `avg_comp` are of this process; `tot` is the datas
 15 minutes. The ETA is reckoned from tokens: first what is still to be started, by tokens per second, with those that
 requests in flight have made so far (their age, less the wait in the server's queue, x the speed of a request; both as
 the completions show them; never more than all that is finished); then the last request and the longest one beside it.
-Early completions are the short ones, so early ETAs are too good.
+While very few are done, the ETA is far too long.
 """
 
 from __future__ import annotations
@@ -75,6 +76,7 @@ import contextlib
 import difflib
 import errno
 import fcntl
+import gc
 import gzip
 import hashlib
 import heapq
@@ -82,6 +84,8 @@ import importlib
 import io
 import itertools
 import json
+import math
+import operator
 import os
 import random
 import re
@@ -140,6 +144,14 @@ HEARTBEAT_S = 15.0
 COLD_SHARE = 0.25
 """Of max_tokens, what a request is expected to make before anything is known: most answers end far below it."""
 
+PRIOR = 3
+"""So many requests more than there are count as longer than every completion: early completions are the short ones, and
+a budget that is small beside what is in flight would be filled with requests that look short."""
+
+NEW_BESIDE = 0.25
+"""Of the requests beside the last one to start, the share that counts as new as it; the others are well on their way.
+So chosen that the ETA is true on simulated servers."""
+
 FEWEST_FOR_LINE = 20
 """Completions that a straight line is drawn through; with fewer, chance draws it."""
 
@@ -152,6 +164,10 @@ KEEP_ALIVE_S = 2.0
 
 LOCK_WATCH_S = 4.0
 """Seconds for which the lock of a job on another host is watched for signs of life."""
+
+COLLECT_EVERY = 50_000
+"""Python looks for garbage in circles after so many new objects, not 700: a request makes hundreds, few in circles,
+and a tenth of the CPU went there."""
 
 CHUNK = 1024 * 1024
 """Bytes of a file that are looked at together: they stay in the processor's cache."""
@@ -212,8 +228,7 @@ class JobEnded(Exception):  # noqa: N818 - it is an end, not always an error
 
 def utc_now() -> str:
     """Now, as ISO 8601 in UTC with milliseconds and a Z."""
-    now = datetime.now(timezone.utc)
-    return now.strftime("%Y-%m-%dT%H:%M:%S.") + f"{now.microsecond // 1000:03d}Z"
+    return datetime.now(timezone.utc).isoformat(timespec="milliseconds").removesuffix("+00:00") + "Z"
 
 
 def clean(text: str, longest: int = 300) -> str:
@@ -818,6 +833,9 @@ class CommandOutput(io.RawIOBase):
         super().close()
 
 
+# -------------------------------------------------------------------------------------------------------------- lengths
+
+
 def length_bin(tokens: int) -> int:
     """The bin of a length: one for each up to 15, then eight for each doubling."""
     if tokens < 16:  # noqa: PLR2004 - four bits
@@ -837,7 +855,6 @@ class Lengths:
         self.count = 0
         self.tokens = 0
         self._bins: dict[int, tuple[int, int]] = {}
-        self._beyond: list[float | None] | None = None
 
     def add(self, tokens: int, number: int = 1) -> None:
         """One more completion, or so many of the same length."""
@@ -846,38 +863,115 @@ class Lengths:
         self._bins[place] = (count + number, total + number * tokens)
         self.count += number
         self.tokens += number * tokens
-        self._beyond = None
 
-    def mean(self) -> float:
-        """Their mean; 0 before any."""
-        return self.tokens / self.count if self.count else 0.0
+    def outlook(self, made: Sequence[float], limit: int) -> Outlook:
+        """What is known of the lengths while some requests are in flight.
 
-    def beyond(self, made: float) -> float | None:
-        """The mean of those that were longer than ``made`` tokens (by a bin); None when there are none."""
-        if self._beyond is None:
-            self._beyond = self._means_beyond()
-        place = length_bin(int(made)) if made > 0 else -1
-        return self._beyond[place + 1] if place + 1 < len(self._beyond) else None
+        Args:
+            made: What each in flight has made, tokens.
+            limit: What none exceeds, tokens.
+        """
+        more = limit * COLD_SHARE
+        if not self.count:
+            return Outlook(limit, more, 0.0, [], [])
+        more = max(more, (self.tokens + sum(made)) / self.count)
+        last = max(self._bins)
+        beyond = [0.0] * (last + 1)
+        for place in (length_bin(int(each)) for each in made if each >= 1):
+            if place > last:
+                beyond[last] += 1.0
+            else:
+                beyond[place] += 0.5
+                beyond[max(0, place - 1)] += 0.5
+        reached = 0.0
+        shares = [0.0] * (last + 1)
+        count, tokens = self._bins[last]
+        longest = tokens / count
+        ahead = longest + more
+        expected = [ahead] * (last + 1)
+        for place in range(last, -1, -1):
+            count, tokens = self._bins.get(place, (0, 0))
+            reached += count + beyond[place]
+            if count:
+                shares[place] = count / reached
+                share = count / (reached + PRIOR)
+                ahead = share * tokens / count + (1 - share) * min(limit, ahead)
+            expected[place] = ahead
+        alive = list(itertools.accumulate((1 - share for share in shares), operator.mul))
+        return Outlook(limit, more, longest, expected, alive)
 
-    def longest_of(self, number: float) -> float:
-        """The length that one of so many is expected to exceed: their largest, roughly; 0 before any."""
-        allowed, above = self.count / max(1.0, number), 0
-        for place in sorted(self._bins, reverse=True):
-            count, total = self._bins[place]
-            above += count
-            if above >= allowed:
-                return total / count
-        return 0.0
 
-    def _means_beyond(self) -> list[float | None]:
-        """By bin, the mean of all that lie in it or above it."""
-        count = total = 0
-        means: list[float | None] = []
-        for place in range(max(self._bins, default=-1), -1, -1):
-            more, tokens = self._bins.get(place, (0, 0))
-            count, total = count + more, total + tokens
-            means.append(total / count if count else None)
-        return means[::-1]
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """How long a dataset's requests become, by its completions and by what is in flight.
+
+    Those in flight count as answers that are at least so long as they are by now, and so do, for the mean, ``PRIOR``
+    more that are longer than all. Of those that came as far as bin b, the share ``h_b`` ends in it, ``m_b`` tokens long
+    on average: ``h_b`` is the completions in it by the completions in it and above, with those in flight that are
+    beyond it and half of those in it (Kaplan and Meier, 1958, in bins). So one that comes as far is expected to make
+    ``E_b = h_b m_b + (1 - h_b) E_(b+1)``. Beyond the longest completion, and before the first: so many more as all
+    have made for each that has ended, but at least ``COLD_SHARE`` of the limit.
+
+    Attributes:
+        limit: What none exceeds, tokens.
+        more: What one makes on average beyond the longest completion, tokens.
+        longest: The longest completions, tokens; 0 before the first.
+        expected: By bin, what one makes in all that comes as far, tokens; none before the first completion.
+        alive: By bin, the share of all that goes beyond it.
+    """
+
+    limit: int
+    more: float
+    longest: float
+    expected: list[float]
+    alive: list[float]
+
+    @property
+    def fresh(self) -> float:
+        """What a new request makes, tokens."""
+        return self.whole(0.0)
+
+    def whole(self, made: float) -> float:
+        """What a request makes in all that has made so many tokens already."""
+        place = length_bin(int(made)) + 1 if made >= 1 else 0
+        longer = self.expected[place] if place < len(self.expected) else made + self.more
+        return min(self.limit, max(made, longer))
+
+    def last(self, made: Sequence[float], new: float = 0.0) -> float:
+        """Tokens until the last of some requests ends: as many are exceeded by one of them or by none, at equal odds.
+
+        The number of those that exceed x more is Poisson, nearly, with ``sum(S(made + x) / S(made))`` as its mean, and
+        so is 0 at equal odds where the mean is ln 2.
+
+        Args:
+            made: What each has made by now, tokens.
+            new: So many more begin now.
+        """
+        open_ = [(each, share) for each in made if (share := self._beyond(each)) > 0]
+        low, high = 0.0, float(self.limit)
+        while high - low > 1 + low / 50:
+            middle = (low + high) / 2
+            left = new * self._beyond(middle) + sum(self._beyond(each + middle) / share for each, share in open_)
+            low, high = (middle, high) if left > LN_2 else (low, middle)
+        return high
+
+    def _beyond(self, tokens: float) -> float:
+        """The share of all that is longer."""
+        if tokens >= self.limit:
+            return 0.0
+        if tokens < 1:
+            return 1.0
+        place = length_bin(int(tokens))
+        if place < len(self.alive):
+            return self.alive[place]
+        last = self.alive[-1] if self.alive else 1.0
+        return last * math.exp(-max(0.0, tokens - self.longest) / self.more)
+
+
+LN_2 = math.log(2)
+
+
+# -------------------------------------------------------------------------------------------------------- what is to do
 
 
 @dataclass(slots=True)
@@ -1196,13 +1290,14 @@ def add_results(results: Results, file: io.RawIOBase, halt: Halt) -> None:
 class AppendFile:
     """A file of JSON lines that only grows, and holds whole lines only.
 
-    Each line goes to the kernel at once, so that a killed process loses none; ``sync`` takes them to the disk. A line
-    that the disk has no room for is taken back. Errors of the file system end the job with ``EXIT_STORAGE``.
+    Lines go to the kernel at once, so that a killed process loses none; ``sync`` takes them to the disk. A line that
+    the disk has no room for is taken back. Errors of the file system end the job with ``EXIT_STORAGE``.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.dirty = False
+        self._held = bytearray()
         self._guard = threading.Lock()
         self._closed = False
         try:
@@ -1229,19 +1324,44 @@ class AppendFile:
 
     def append(self, table: Mapping[str, Any]) -> None:
         """Adds one line. Only ASCII goes out: no reader can split it elsewhere, and lone surrogates survive."""
-        self._write(json.dumps(table).encode("ascii") + b"\n")
+        self._held += json.dumps(table).encode("ascii") + b"\n"
+        self.flush()
 
-    def _write(self, line: bytes) -> None:
-        rest = memoryview(line)
+    def append_soon(self, table: Mapping[str, Any], failed: Callable[[JobEnded], None]) -> None:
+        """Adds one line with all others of this turn of the event loop: answers often come many at once.
+
+        Args:
+            table: The line.
+            failed: Called when it can't be written.
+        """
+        if not self._held:
+            asyncio.get_running_loop().call_soon(self._flush_or_tell, failed)
+        self._held += json.dumps(table).encode("ascii") + b"\n"
+
+    def _flush_or_tell(self, failed: Callable[[JobEnded], None]) -> None:
         try:
-            while rest:
-                rest = rest[os.write(self._fd, rest) :]
+            self.flush()
+        except JobEnded as end:
+            failed(end)
+
+    def flush(self) -> None:
+        """Hands the lines that are held to the kernel."""
+        lines, self._held = self._held, bytearray()
+        if lines and not self._closed:
+            self._write(lines)
+
+    def _write(self, lines: bytes | bytearray) -> None:
+        written = 0
+        try:
+            while written < len(lines):
+                written += os.write(self._fd, memoryview(lines)[written:])
         except OSError as error:
             # A full disk takes what fits and refuses the rest: half a line must not stay.
+            self._size += lines.rfind(b"\n", 0, written) + 1
             with contextlib.suppress(OSError):
                 os.ftruncate(self._fd, self._size)
             raise storage_failed(self.path, error) from error
-        self._size += len(line)
+        self._size += len(lines)
         self.dirty = True
 
     def sync(self) -> None:
@@ -1259,8 +1379,9 @@ class AppendFile:
                 raise JobEnded(f"{self.path} was removed while the job wrote it; start again.", EXIT_STORAGE)
 
     def close(self) -> None:
-        """Syncs and closes."""
+        """Writes what is held, syncs and closes."""
         try:
+            self.flush()
             self.sync()
         finally:
             # The guard: a sync that still runs in its thread must not meet a closed or re-used descriptor.
@@ -1371,6 +1492,10 @@ class Events:
     def say(self, event: str, **fields: object) -> None:
         """Writes one event with the time now."""
         self.file.append({"t": utc_now(), "event": event, **fields})
+
+    def completion(self, at: str, fields: Mapping[str, Any], failed: Callable[[JobEnded], None]) -> None:
+        """Writes a completion, with all others of this turn of the event loop."""
+        self.file.append_soon({"t": at, "event": "completion", **fields}, failed)
 
 
 # ----------------------------------------------------------------------------------------------------------------- lock
@@ -2223,6 +2348,22 @@ class Sums(NamedTuple):
         return 0.0, self.tokens / self.seconds
 
 
+class InFlight(NamedTuple):
+    """A dataset's requests in flight, all at one moment.
+
+    Attributes:
+        at: The moment, monotonic seconds.
+        outlook: What is known of the lengths.
+        made: What each has made, tokens.
+        whole: What each makes in all, tokens; in the same order.
+    """
+
+    at: float
+    outlook: Outlook
+    made: list[float]
+    whole: list[float]
+
+
 class Figures:
     """The counts of one dataset in this process, and what follows from them.
 
@@ -2239,6 +2380,7 @@ class Figures:
         self._sent: dict[int, float] = {}
         self._window: deque[tuple[float, Sums, float]] = deque([(now, self._sums, 0.0)])
         self._service: tuple[float, float] | None = None
+        self._each: InFlight | None = None
 
     @property
     def done(self) -> int:
@@ -2275,15 +2417,17 @@ class Figures:
     def sent(self, key: int, now: float) -> None:
         """A request of the prompt ``key`` was sent."""
         self._sent[key] = now
+        self._each = None
 
     def returned(self, key: int) -> None:
         """It came back, in any way."""
         self._sent.pop(key, None)
+        self._each = None
 
     def completed(self, tokens: int, seconds: float) -> None:
         """A request made so many tokens in so many seconds."""
         self._sums = self._sums.plus(tokens, seconds)
-        self._service = None
+        self._service = self._each = None
         self.plan.lengths.add(tokens)
 
     def service(self) -> tuple[float, float]:
@@ -2297,25 +2441,15 @@ class Figures:
             self._service = self._sums.minus(self._window[0][1]).line()
         return self._service
 
-    def expected(self, made: float = 0.0) -> float:
-        """Tokens that a request makes in all which has made so many already.
-
-        The mean of the completions that were longer; when none was, so many again as the mean; before the first one,
-        ``COLD_SHARE`` of the limit. Never more than the limit.
-        """
-        limit, lengths = self.plan.dataset.max_tokens, self.plan.lengths
-        if not lengths.count:
-            return max(limit * COLD_SHARE, min(made, limit))
-        beyond = lengths.beyond(made)
-        return min(limit, made + lengths.mean() if beyond is None else beyond)
-
-    def _each_in_flight(self, now: float) -> Iterator[tuple[float, float]]:
-        """For each request in flight: what it has made by now, and what it makes in all, in tokens."""
-        wait, speed = self.service()
-        for at in self._sent.values():
-            made = max(0.0, now - at - wait) * speed
-            whole = self.expected(made)
-            yield min(made, whole), whole
+    def each_in_flight(self, now: float) -> InFlight:
+        """What requests in flight have made, and make in all; reckoned once for a moment."""
+        if self._each is None or self._each.at != now:
+            wait, speed = self.service()
+            made = [max(0.0, now - at - wait) * speed for at in self._sent.values()]
+            outlook = self.plan.lengths.outlook(made, self.plan.dataset.max_tokens)
+            whole = [outlook.whole(each) for each in made]
+            self._each = InFlight(now, outlook, [min(part, full) for part, full in zip(made, whole)], whole)  # noqa: B905
+        return self._each
 
     def may_start(self, now: float) -> bool:
         """Whether another request fits: finished tokens and the expected ones in flight must be below the budget."""
@@ -2325,18 +2459,18 @@ class Figures:
         # Most of the time even the worst case is below the budget, and nothing need be reckoned.
         if self.tokens + len(self._sent) * self.plan.dataset.max_tokens < budget:
             return True
-        return self.tokens < budget and self.tokens + sum(whole for _, whole in self._each_in_flight(now)) < budget
+        return self.tokens < budget and self.tokens + sum(self.each_in_flight(now).whole) < budget
 
     def made_in_flight(self, now: float) -> float:
         """Tokens that requests in flight have made by now: a guess, and never more than what is finished."""
-        return min(float(self.new_tokens), sum(made for made, _ in self._each_in_flight(now)))
+        return min(float(self.new_tokens), sum(self.each_in_flight(now).made))
 
     def sample(self, now: float) -> None:
         """Notes the counts for the rates, and forgets those older than the window."""
         self._window.append((now, self._sums, self.made_in_flight(now)))
         while len(self._window) > 2 and now - self._window[1][0] >= WINDOW_S:  # noqa: PLR2004 - two make a rate
             self._window.popleft()
-            self._service = None
+            self._service = self._each = None
 
     def rates(self, now: float) -> tuple[float, float]:
         """Requests completed and tokens made, those in flight included, per second over the window."""
@@ -2348,25 +2482,26 @@ class Figures:
     def eta_s(self, now: float) -> float | None:
         """Seconds left; None while that isn't known.
 
-        First those that are still to be started: ``their number x mean length / tokens per second`` until the last one
-        starts. Then that one and those beside it: as long as a request waits, and the longest of so many takes. Never
-        sooner than the longest of those in flight. With a budget, only as many are started as it has room for.
+        First those that are still to be started: ``their number x expected length / tokens per second`` until the last
+        one starts. Then that one and those beside it: as long as a request waits, and the longest of so many takes.
+        When none is to be started, the last of those in flight. With a budget, only as many are started as it has room
+        for.
         """
         _, tokens_per_s = self.rates(now)
         wait, speed = self.service()
         if not self.done or tokens_per_s <= 0 or speed <= 0:
             return None
+        each = self.each_in_flight(now)
         ends = [
             max(0.0, wait - (now - at)) + (whole - made) / speed
-            for at, (made, whole) in zip(self._sent.values(), self._each_in_flight(now))  # noqa: B905 - the same ones
+            for at, made, whole in zip(self._sent.values(), each.made, each.whole)  # noqa: B905 - the same ones
         ]
-        last = max(ends, default=0.0)
         unstarted = self._unstarted(now)
         if unstarted <= 0:
-            return last
+            return max([*ends, each.outlook.last(each.made) / speed]) if ends else 0.0
         beside = min(self.plan.dataset.concurrency, unstarted + len(ends))
-        longest = min(self.plan.dataset.max_tokens, self.plan.lengths.longest_of(beside))
-        return max(last, unstarted * self.plan.lengths.mean() / tokens_per_s + wait + longest / speed)
+        longest = each.outlook.last((), max(1.0, NEW_BESIDE * beside))
+        return max([*ends, unstarted * each.outlook.fresh / tokens_per_s + wait + longest / speed])
 
     def _unstarted(self, now: float) -> float:
         """Requests that are still to be started, as far as the budget has room for them."""
@@ -2374,8 +2509,8 @@ class Figures:
         budget = self.plan.dataset.token_budget
         if budget is None:
             return left
-        room = budget - self.tokens - sum(whole for _, whole in self._each_in_flight(now))
-        return min(left, max(0.0, room) / max(1.0, self.plan.lengths.mean()))
+        room = budget - self.tokens - sum(self.each_in_flight(now).whole)
+        return min(left, max(0.0, room) / max(1.0, self.each_in_flight(now).outlook.fresh))
 
     def progress_line(self, now: float, name: str = "") -> str:
         """The progress line, without its stamp.
@@ -2553,6 +2688,11 @@ class Job:
         """A task ended: its error, if it has one, ends the job."""
         if not task.cancelled() and task.exception() is not None and self._failure is None:
             self._failure = task.exception()
+        self.wake.set()
+
+    def storage_failed(self, end: JobEnded) -> None:
+        """A result can't be written: that ends the job."""
+        self._failure = self._failure or end
         self.wake.set()
 
     def status_block(self) -> None:
@@ -3039,8 +3179,9 @@ class DatasetRun:
         budget = self._plan.dataset.token_budget
         if self._left <= self.concurrency or self.is_dry(now):
             return True
-        near = self.figures.tokens + self.figures.in_flight * self.figures.expected()
-        return budget is not None and self._plan.lengths.count > 0 and near >= NEARLY * budget
+        if budget is None or not self._plan.lengths.count:
+            return False
+        return self.figures.tokens + sum(self.figures.each_in_flight(now).whole) >= NEARLY * budget
 
     def where(self) -> str:
         """How far it is, and what is aborted when the job ends now."""
@@ -3158,9 +3299,10 @@ class DatasetRun:
         said = {"prompt_tokens": answer.prompt_tokens, "finish_reason": answer.finish_reason}
         said |= {"seconds": round(seconds, 3), "attempt": item.attempts}
         head = {"id": prompt.id, "completion_tokens": answer.completion_tokens, **said}
-        where = {"server": server.url, "finished_at": utc_now()}
-        self._results.append({**head, **where, "text": answer.text, **answer.extra})
-        self._job.events.say("completion", dataset=self.name, **head)
+        at = utc_now()
+        where = {"server": server.url, "finished_at": at}
+        self._results.append_soon({**head, **where, "text": answer.text, **answer.extra}, self._job.storage_failed)
+        self._job.events.completion(at, {"dataset": self.name, **head}, self._job.storage_failed)
         self._job.completions += 1
         self.figures.completed(answer.completion_tokens, seconds)
         server.gate.completed(time.monotonic())
@@ -3449,6 +3591,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run() -> NoReturn:
+    gc.set_threshold(COLLECT_EVERY, 50, 50)
     sys.exit(main())
 
 

@@ -124,11 +124,11 @@ async def test_a_budget_without_room_lets_the_next_dataset_begin(bench: Bench, s
     bench.prompts("A", 50)
     bench.prompts("B", 3)
     bench.config(server.url, {"name": "A", "concurrency": 4, "max_tokens": 20, "token_budget": 100}, {"name": "B"})
-    # Nine completions leave room for one more of ten tokens; while it is on its way, B begins.
+    # Nine completions leave room for one more of ten tokens; before it has ended, B is done.
     server.slow = {"A 9": asyncio.Event()}
     job = await bench.start("--no-stamps")
     await read_until(job, r"^  B: done 3 \(0 err\)")
-    assert len(of(server, "A")) == 10
+    await server.until(lambda: len(of(server, "A")) == 10)
     server.slow["A 9"].set()
     status, log = await bench.end(job)
     assert status == 0

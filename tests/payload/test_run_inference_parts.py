@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import contextlib
 import errno
 import json
@@ -122,7 +123,7 @@ ROWS = st.lists(
 )  # fmt: skip
 
 
-@settings(max_examples=60)
+@settings(max_examples=60, deadline=None)  # it writes files, which takes as long as the disk does
 @given(ROWS, st.integers(0, 400))
 def test_a_results_file_cut_anywhere_gives_its_whole_lines(
     tmp_path_factory: pytest.TempPathFactory, rows: Sequence[dict[str, Any]], at: int
@@ -166,6 +167,46 @@ def test_a_failed_write_leaves_no_half_line(tmp_path: Path, monkeypatch: pytest.
     assert (tmp_path / "results.jsonl").read_bytes() == b'{"id": "a"}\n{"id": "c"}\n'
 
 
+async def test_lines_of_one_moment_go_out_together_and_a_full_disk_keeps_the_whole_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = job.AppendFile(tmp_path / "results.jsonl")
+    ends: list[job.JobEnded] = []
+    write = os.write
+    sizes: list[int] = []
+
+    def counted(descriptor: int, data: bytes) -> int:
+        sizes.append(len(data))
+        return write(descriptor, data)
+
+    def full(descriptor: int, data: bytes) -> int:
+        if len(data) < 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(descriptor, data[:20])
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", counted)
+        file.append_soon({"id": "a"}, ends.append)
+        file.append_soon({"id": "b"}, ends.append)
+        assert sizes == []
+        await asyncio.sleep(0)
+        assert sizes == [24]
+        # What is said at once takes with it what waits: the order stays.
+        file.append_soon({"id": "c"}, ends.append)
+        file.append({"id": "d"})
+        assert sizes == [24, 24]
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", full)
+        for key in "efg":
+            file.append_soon({"id": key}, ends.append)
+        await asyncio.sleep(0)
+    assert [end.exit_code for end in ends] == [5]
+    file.append_soon({"id": "h"}, ends.append)
+    file.close()
+    rows = (tmp_path / "results.jsonl").read_text().splitlines()
+    assert [json.loads(row)["id"] for row in rows] == ["a", "b", "c", "d", "e", "h"]
+
+
 def test_a_removed_results_file_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "results.jsonl"
     file = job.AppendFile(path)
@@ -200,12 +241,14 @@ def figures(folder: Path, *, todo: int, budget: int | None, tokens: int = 0, res
 
 def test_figures_of_a_running_dataset(tmp_path: Path) -> None:
     made = figures(tmp_path, todo=9998, budget=10_000_000, tokens=1012, results=2)
+    made.plan.dataset = dataset(tmp_path, token_budget=10_000_000, max_tokens=1300)
     assert made.progress_line(1001.0) == "  0/9998 (0 err) 0.0 req/s avg_comp=?tok tot=0.0M ETA=?"
     for _ in range(50):
         made.completed(1232, 70.0)
     assert made.progress_line(1150.0) == "  50/9998 (0 err) 0.3 req/s avg_comp=1232tok tot=0.1M ETA=6.7h"
-    made.plan.dataset = dataset(tmp_path, token_budget=100_000)
-    assert made.eta_s(1150.0) == pytest.approx((100_000 - 62_612) / (61_600 / 150) + 100 / (1232 / 70))
+    made.plan.dataset = dataset(tmp_path, token_budget=100_000, max_tokens=1300)
+    # What the budget has room for at this rate, then one more answer like the others (to a bin of 9 %).
+    assert made.eta_s(1150.0) == pytest.approx((100_000 - 62_612) / (61_600 / 150) + 70, abs=0.09 * 70)
     assert made.end_line(1360.0, "budget") == "  A: done 50 (0 err), 62,612 tokens in 0.10h, budget reached"
 
 
@@ -223,7 +266,6 @@ def test_rates_are_of_the_last_quarter_of_an_hour(tmp_path: Path) -> None:
 @given(st.integers(1, 400), st.integers(0, 500), st.integers(0, 50))
 def test_no_request_starts_once_the_budget_is_met(budget: int, tokens: int, results: int) -> None:
     made = figures(Path(), todo=5, budget=budget, tokens=tokens, results=results)
-    assert 0 <= made.expected() <= 100
     if tokens >= budget:
         assert made.budget_met
         assert not made.may_start(1000.0)
