@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 from typing import TYPE_CHECKING
 
+from console.act_words import sentence
 from console.acts import Check
 from console.job.lines import clean
 from console.job.units import plural, size
@@ -12,7 +13,7 @@ from console.job.units import plural, size
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from remote.control_checks import FolderCheck, GpuMemory, ImportCheck, JobChecks, PythonCheck
+    from remote.control_checks import EnvironmentCheck, FolderCheck, GpuMemory, ImportCheck, JobChecks, PythonCheck
     from remote.launchers.base import Outlook
     from remote.process import FoundProcess
 
@@ -26,6 +27,7 @@ FEW_FILES = 1_000
 def rows(checks: JobChecks, outlook: Outlook) -> tuple[Check, ...]:
     """All that was checked, in the order in which a start would meet it."""
     return (
+        *_environment(checks.environment, checks.python),
         *(_python(checks.python) if checks.python is not None else ()),
         *_folders(checks.folders),
         *(Check("launcher", "ok", line) for line in outlook.lines),
@@ -38,12 +40,33 @@ def rows(checks: JobChecks, outlook: Outlook) -> tuple[Check, ...]:
 def refusal(checks: JobChecks, outlook: Outlook) -> str | None:
     """Why the job can't be started; None when it can."""
     python = checks.python
+    if checks.environment.error is not None:
+        return sentence(clean(checks.environment.error))
     if python is not None and python.missing and python.known_from == "command":
         return f"The script imports what {clean(python.path)} does not have: {_named(python.missing)}."
     full = next((each for each in checks.folders if each.is_dir and not each.writable), None)
     if full is not None:
         return f"The folder {clean(full.path)} may not be written on the host."
     return outlook.refusal
+
+
+def _environment(environment: EnvironmentCheck, python: PythonCheck | None) -> Iterator[Check]:
+    prefix = clean(environment.prefix)
+    if environment.error is not None:
+        yield Check("environment", "bad", clean(environment.error))
+    elif environment.kept is False:
+        yield Check(
+            "environment", "warning", "that of the former process is not kept on the host; the config's is given"
+        )
+    elif python is not None and python.prefix and prefix and not _same(python.prefix, environment.prefix):
+        runs = f"{clean(python.path)} is of {clean(python.prefix)}"
+        yield Check("environment", "warning", f"{prefix} is activated, but {runs}: the command names another Python")
+    elif prefix:
+        yield Check("environment", "ok", f"{prefix} is activated")
+
+
+def _same(one: str, other: str) -> bool:
+    return posixpath.normpath(one) == posixpath.normpath(other)
 
 
 def _python(python: PythonCheck) -> Iterator[Check]:

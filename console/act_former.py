@@ -27,16 +27,20 @@ class Former:
         sha256: What that must have; empty when the script was not replaced.
         argv: Its command; empty when it is the config's.
         act: The act that replaced it, in a phrase.
+        put_sha256: What the script had that the act has put in place; empty when it has put none.
+        process: Boot id, pid and start ticks of the process that ran, whose environment may be kept; None for none.
     """
 
     kept: str
     sha256: str
     argv: tuple[str, ...]
     act: str
+    process: tuple[str, int, int] | None = None
+    put_sha256: str = ""
 
 
 def former_of(entries: Sequence[Entry], argv: Sequence[str]) -> Former | None:
-    """What ran before the newest act that replaced a script or a command; None when none did.
+    """What ran before the newest act that replaced a script, a command or an environment; None when none did.
 
     Args:
         entries: The journal, oldest first.
@@ -49,9 +53,11 @@ def former_of(entries: Sequence[Entry], argv: Sequence[str]) -> Former | None:
         kept, sha256 = _text(more, "kept"), _text(more, "former_sha256")
         command = _words(more, "former_argv")
         other = command if command and command != _words(more, "argv") and more.get("pid") is not None else ()
-        if kept or other:
+        if kept or other or (_words(more, "env_changed") and more.get("pid") is not None):
             act = f"{entry.what[0].lower()}{entry.what[1:]}" if entry.what else "the last act"
-            return Former(kept, sha256 if kept else "", other if other != tuple(argv) else (), act)
+            back = other if other != tuple(argv) else ()
+            put = _text(more, "sha256") if kept else ""
+            return Former(kept, sha256 if kept else "", back, act, _former_process(more), put)
     return None
 
 
@@ -121,8 +127,7 @@ def _half(entry: Entry) -> HalfDone | None:
         verb = Verb(_text(more, "verb"))
     except ValueError:
         return None
-    former = more.get("former")
-    known = (former["boot_id"], former["pid"], former["ticks"]) if isinstance(former, dict) else None
+    known = _former_process(more)
     shas = [more.get(name) for name in ("sha256", "former_sha256")]
     step, script = _text(more, "step"), _text(more, "script")
     back = more.get("rolls_back") is True
@@ -191,6 +196,11 @@ def step_words(half: HalfDone) -> str:
         START_STEP: "when the job was being started",
         CHECK_STEP: "after the job was started",
     }.get(half.step, f"at '{half.step}'")
+
+
+def _former_process(more: Mapping[str, Any]) -> tuple[str, int, int] | None:
+    former = more.get("former")
+    return (former["boot_id"], former["pid"], former["ticks"]) if isinstance(former, dict) else None
 
 
 def _text(more: Mapping[str, Any], name: str) -> str:

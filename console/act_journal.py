@@ -111,6 +111,7 @@ class Scribe:
             "former_argv": list(process.argv) if process else [],
             "former_sha256": plan.host_sha256,
             "argv": list(plan.argv),
+            "env_changed": list(plan.env_changed),
             "script": None if plan.script is None else str(plan.script.absolute()),
             "sha256": plan.wanted_sha256,
             "before": self._before,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from console import act_checks
 from console.act_words import (
+    about_environment,
     about_process,
     about_script,
     about_start,
@@ -45,6 +46,13 @@ MOST_SCRIPT_BYTES = 10_485_760
 """A script is far smaller; a larger file was given by mistake, and would be sent over the link twice."""
 
 
+CHANGED_SINCE = "the one on the host is not what this act has put there: somebody has changed it since"
+
+NOTHING_LEFT = (
+    "There is nothing to roll back: only the environment was another one, and that of the former process is not kept."
+)
+
+
 class Planner:
     """Makes plans for one job on one host.
 
@@ -79,13 +87,20 @@ class Planner:
         found = await self._launcher.find(self._host)
         draft = replace(await self._begun(Verb.RESTART if found.processes else Verb.START, title), rolls_back=True)
         refusal = draft.refusal or spec_refusal(self._spec, writes_script=bool(former.kept), unit=self._unit)
-        if refusal or not former.kept:
-            return replace(draft, refusal=refusal) if refusal else await self._with_start(draft)
+        if refusal:
+            return replace(draft, refusal=refusal)
+        if not former.kept:
+            plan = await self._with_start(draft)
+            same = not former.argv and plan.env_of is None
+            return replace(plan, refusal=plan.refusal or NOTHING_LEFT) if same else plan
         kept = await read_file(self._host, self._spec.python, former.kept)
         if kept is None or kept.size > MAX_READ_BYTES or kept.sha256 != former.sha256:
             what = "is not there any more" if kept is None else "is not what was kept"
             return replace(draft, refusal=f"The former script {clean(former.kept)} {what} on the host.")
-        return await self._with_start(replace(draft, new_script=kept.content))
+        plan = await self._with_start(replace(draft, new_script=kept.content))
+        if former.put_sha256 in {"", plan.host_sha256}:
+            return plan
+        return replace(plan, checks=(Check("script", "warning", CHANGED_SINCE), *plan.checks))
 
     async def _begun(self, verb: Verb, title: str) -> ActionPlan:
         """The first half: who runs, and what a stop does."""
@@ -147,9 +162,13 @@ class Planner:
         outlook = self._launcher.outlook(checked.logout)
         gpu = checked.gpu
         known = gpu is not None and gpu.error is None
+        environment = checked.environment
         return replace(
             draft,
+            lines=(*draft.lines, *about_environment(self._spec, environment, self._unit)),
             checks=act_checks.rows(checked, outlook),
+            env_of=self._spec.env_of if environment.kept else None,
+            env_changed=() if self._unit else environment.differs or (),
             refusal=draft.refusal or act_checks.refusal(checked, outlook),
             gpu_pids=tuple(app.pid for app in gpu.apps if app.ours) if gpu is not None and known else None,
         )

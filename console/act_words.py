@@ -13,12 +13,16 @@ from console.job.units import duration, plural
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from remote.control_checks import EnvironmentCheck
     from remote.files import SyntaxFault
     from remote.probe import PathProbe
     from remote.process import FoundProcess, JobSpec
 
 MAX_DIFF_LINES = 400
 """More than anybody reads in a dialog; the rest is counted."""
+
+MOST_NAMES = 12
+"""Names of variables that are listed; the rest is counted."""
 
 SPARE_BYTES = 50_000_000
 """Free space below which a job is not started: its log and its results would soon fail to be written."""
@@ -78,6 +82,32 @@ def about_start(spec: JobSpec, runs: Sequence[str] | None = None, unit: str = ""
         return (f"Start: the same command as the one that runs. {where}",)
     change = () if runs is None else (command_change(runs, spec.argv),)
     return (f"Start: {clean(shlex.join(spec.argv))}", *change, where)
+
+
+def about_environment(spec: JobSpec, environment: EnvironmentCheck, unit: str = "") -> tuple[str, ...]:
+    """What environment a start gives, and by which variables it differs; never what is in them.
+
+    Args:
+        spec: The job.
+        environment: What was found on the host.
+        unit: The systemd unit that has an environment of its own; empty when it is the config's.
+    """
+    if unit or environment.error is not None:
+        return ()
+    if environment.kept:
+        given = "that of the former process, as it was kept when that was stopped"
+    else:
+        kind = "venv" if spec.venv else "conda environment"
+        active = f"the {kind} {clean(environment.prefix)}" if environment.prefix else "the login's"
+        given = f"{active}, with {plural(len(spec.env), 'variable')} of the config" if spec.env else active
+    lost = "that of the former process is not kept; instead " if environment.kept is False else ""
+    lines = (f"Environment: {lost}{given}.",) if lost or environment.kept or environment.prefix or spec.env else ()
+    if environment.differs:
+        named = clean(", ".join(environment.differs[:MOST_NAMES]))
+        left = len(environment.differs) - MOST_NAMES
+        more = f" and {left} more" if left > 0 else ""
+        return (*lines, f"Variables that differ from those of the process that runs: {named}{more}.")
+    return lines
 
 
 def command_change(runs: Sequence[str], will: Sequence[str]) -> str:

@@ -78,6 +78,9 @@ class ActionPlan:
         why: The reason that the operator gave, or the verdict at the time; for the journal.
         rolls_back: It puts back what a former act has replaced.
         about: How many of ``lines`` are about the process; what is at stake is told after them.
+        env_of: The process whose environment is given to the new one, by boot id, pid and start ticks; None for the
+            config's environment.
+        env_changed: Names of the variables that the process which runs has otherwise.
     """
 
     verb: Verb
@@ -95,6 +98,8 @@ class ActionPlan:
     why: str = ""
     rolls_back: bool = False
     about: int = 0
+    env_of: tuple[str, int, int] | None = None
+    env_changed: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:

@@ -118,6 +118,9 @@ def _job_words(job: FoundJob) -> Iterator[str]:
     yield f"  sends   to port {job.port} over {plural(job.connections, 'connection')} ({job.sure}: {clean(job.why)})"
     yield f"  script  {_clue(job.script)}"
     yield f"  folder  {_clue(job.dir)}"
+    if job.venv or job.conda:
+        kind = "the venv" if job.venv else "the conda environment"
+        yield f"  in      {kind} {clean(job.venv or job.conda)} (certain: its variables)"
     yield from _log_words(job.logs)
     if job.started_by:
         yield f"  started by {clean(job.started_by)}, which may go on when the job ends"
@@ -185,6 +188,8 @@ def _job_values(job: FoundJob, python: str) -> dict[str, Any]:
     argv = list(job.process.identity.argv)
     if argv:
         values["command"] = argv
+    if job.venv or job.conda:
+        values |= {"venv": job.venv} if job.venv else {"conda": job.conda}
     if job.within.container is not None and job.within.runtime in {"docker", "podman", "nerdctl"}:
         values |= {"container": job.within.container, "container_runtime": job.within.runtime}
     return {**values, "python": python}

@@ -6,27 +6,28 @@ Every act has two halves: a plan that only looks, and its carrying out, step by 
 from __future__ import annotations
 
 from contextlib import aclosing
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from console.act_former import former_of, half_done, step_words, truth_of
 from console.act_journal import Scribe, lives
 from console.act_plan import Planner
 from console.act_run import Act
 from console.acts import STOP_STEP, ActionPlan, ActResult, Step, Verb
+from console.controller import WHEN_LEFT, Controller, LeftOver
 from console.job.events import ProcessFact
 from console.job.lines import clean
 from console.journal import Kind
-from console.journal_remote import add_there
+from console.journal_remote import NEWEST_BYTES, add_there, merged, read_there
 from remote.control_checks import gpu_memory
-from remote.errors import RemoteError
+from remote.errors import CommandFailed, RemoteError
 from remote.launchers.process import ProcessLauncher
 from remote.process import adopt, at_pid
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 
     from console.act_former import Former, HalfDone
     from console.journal import Entry, Journal
@@ -38,71 +39,10 @@ if TYPE_CHECKING:
 GRACE_S = 60.0
 """Seconds between TERM and KILL by default: the job's own drain takes 30, and its files must be flushed."""
 
-WHEN_LEFT = "The host goes on with the stop by itself; look again with `longwait status`."
-"""What to tell who leaves a stop before its end (Ctrl-C): ``carry_out`` can't, since a cancelled one says nothing more.
-
-It is true from the first detail of ``STOP_STEP`` on; before, nothing has been asked of the host.
-"""
-
 
 def utc_now() -> datetime:
     """The time now."""
     return datetime.now(UTC)
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOver:
-    """An act that was broken off, and how it stands on the host.
-
-    Attributes:
-        title: What was broken off, when, and by whom.
-        lines: How it stands, a sentence each.
-        plan: What would finish it; None when nothing is left to do.
-    """
-
-    title: str
-    lines: tuple[str, ...]
-    plan: ActionPlan | None
-
-
-class Controller(Protocol):
-    """What the screen and the commands need of control."""
-
-    async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
-        """Look at the host and say what would be done; changes nothing.
-
-        Args:
-            verb: The act.
-            script: For start and restart: a local script to put in place of the host's; None keeps it.
-        """
-        ...
-
-    async def plan_back(self) -> ActionPlan:
-        """Say how the former script and command would be put back; changes nothing."""
-        ...
-
-    async def left_over(self) -> LeftOver | None:
-        """Look whether an act was broken off; None when none was."""
-        ...
-
-    async def gpu_memory(self, pids: Sequence[int]) -> GpuMemory | None:
-        """Ask who holds GPU memory; None where there is nothing to ask.
-
-        Args:
-            pids: Processes that count as the job's.
-        """
-        ...
-
-    def carry_out(self, plan: ActionPlan, before: Mapping[str, Any] | None = None) -> AsyncIterator[Step]:
-        """Do it; a step that fails is the last one. Whatever the plan saw is proven again first.
-
-        When it is left in the middle of a stop, the host goes on by itself; ``WHEN_LEFT`` says so.
-
-        Args:
-            plan: What was seen and agreed to.
-            before: What the run was before, as plain values: kept in the journal for its proof.
-        """
-        ...
 
 
 class JobControl:
@@ -180,12 +120,33 @@ class JobControl:
         Raises:
             RemoteError: The host could not be asked.
         """
-        former = None if self._journal is None else former_of(self._journal.entries(), self._spec.argv)
+        former = former_of(await self._entries(), self._spec.argv)
         if former is None:
             title = f"Roll the job on {self._host.name} back"
             why = "There is nothing to roll back: the journal names no act that replaced the script or the command."
             return self._told(ActionPlan(Verb.RESTART, title, (), refusal=why, rolls_back=True))
-        return self._told(await self._planner(self._launcher_for(self._argv(former))).plan_back(former))
+        launcher = self._launcher_for(self._argv(former), former.process)
+        return self._told(await self._planner(launcher).plan_back(former))
+
+    async def _entries(self) -> tuple[Entry, ...]:
+        """The journal, and that on the host: what was done last may have been done from another machine."""
+        if self._journal is None:
+            return ()
+        try:
+            return merged(self._journal.entries(), await self.journal_there())
+        except CommandFailed as error:
+            self.trouble = f"The journal on the host could not be read: {error.message}"
+            return self._journal.entries()
+
+    async def journal_there(self, size: int = NEWEST_BYTES) -> tuple[Entry, ...]:
+        """What the journal on the host holds; see ``Controller.journal_there``.
+
+        Raises:
+            RemoteError: It could not be read.
+        """
+        if not self._journal_on_host:
+            return ()
+        return await read_there(self._host, self._spec.python, self._spec.run_dir, size)
 
     def _argv(self, former: Former) -> tuple[str, ...]:
         """The command to go back to; without a script it is what the job is known by, and stays."""
@@ -239,7 +200,7 @@ class JobControl:
         except RemoteError as error:
             self._write(Kind.REFUSAL, what, error.message)
             raise
-        await self._copy(self._write(Kind.ACTION, what, f"Adopted: {clean(process.command)}"))
+        await self.share(self._write(Kind.ACTION, what, f"Adopted: {clean(process.command)}"))
 
     def _write(self, kind: Kind, what: str, outcome: str) -> Entry | None:
         return None if self._journal is None else self._journal.write(kind, what, outcome=outcome)
@@ -254,7 +215,9 @@ class JobControl:
 
     async def carry_out(self, plan: ActionPlan, before: Mapping[str, Any] | None = None) -> AsyncGenerator[Step]:
         """Do it, step by step; see ``Controller.carry_out``. Never raises ``RemoteError``: a failed step says it."""
-        act = Act(self._host, self._launcher_for(plan.argv), plan, grace_s=self._grace_s, clock=self._clock)
+        act = Act(
+            self._host, self._launcher_for(plan.argv, plan.env_of), plan, grace_s=self._grace_s, clock=self._clock
+        )
         scribe = Scribe(self._journal, plan, before)
         last: Step | None = None
         try:
@@ -266,22 +229,9 @@ class JobControl:
         finally:
             self._restarts += act.started is not None
         failed = last if last is not None and last.state == "failed" else None
-        await self._copy(scribe.end(failed, act.result))
+        await self.share(scribe.end(failed, act.result))
 
-    def _planner(self, launcher: Launcher) -> Planner:
-        return Planner(self._host, launcher, self._grace_s, self._outputs)
-
-    def _launcher_for(self, argv: tuple[str, ...]) -> Launcher:
-        """The launcher of the job with this command; the config's for none."""
-        return self._make(replace(self._spec, argv=argv)) if argv and argv != self._spec.argv else self._launcher
-
-    def _told(self, plan: ActionPlan) -> ActionPlan:
-        """Keep a refusal in the journal."""
-        if plan.refusal is not None:
-            self._write(Kind.REFUSAL, plan.title, plan.refusal)
-        return plan
-
-    async def _copy(self, entry: Entry | None) -> None:
+    async def share(self, entry: Entry | None) -> None:
         """Add an entry to the journal on the host, where that is wanted; a failure is only noted."""
         if entry is None or not self._journal_on_host:
             return
@@ -289,6 +239,20 @@ class JobControl:
             await add_there(self._host, self._spec.python, self._spec.run_dir, entry)
         except RemoteError as error:
             self.trouble = f"The journal on the host could not be written: {error.message}"
+
+    def _planner(self, launcher: Launcher) -> Planner:
+        return Planner(self._host, launcher, self._grace_s, self._outputs)
+
+    def _launcher_for(self, argv: tuple[str, ...], env_of: tuple[str, int, int] | None) -> Launcher:
+        """The launcher of the job with this command and a former process's environment; the config's for none."""
+        spec = replace(self._spec, argv=argv or self._spec.argv, env_of=env_of)
+        return self._launcher if spec == self._spec else self._make(spec)
+
+    def _told(self, plan: ActionPlan) -> ActionPlan:
+        """Keep a refusal in the journal."""
+        if plan.refusal is not None:
+            self._write(Kind.REFUSAL, plan.title, plan.refusal)
+        return plan
 
 
 if TYPE_CHECKING:

@@ -142,6 +142,11 @@ async def check_python(host: Host, settings: Settings) -> list[Check]:
     """The Python that controls the job, and the job's own when its command names one."""
     checks = [await _python(host, "python", settings.job.python, CONTROL_PYTHON, httpx_for="")]
     command = settings.job.command
+    if settings.job.venv or settings.job.conda:
+        from console.doctor_environment import check_environment  # noqa: PLC0415 - it takes what is here from here
+
+        needs_httpx = any(word.endswith("run_inference.py") for word in command or ())
+        return [*checks, *await check_environment(host, settings, needs_httpx=needs_httpx)]
     if command is not None and "python" in command[0].rpartition("/")[2]:
         runner = "run_inference.py" if any(word.endswith("run_inference.py") for word in command) else ""
         checks.append(await _python(host, "job python", command[0], JOB_PYTHON, httpx_for=runner))

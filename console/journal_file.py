@@ -72,8 +72,13 @@ def newest_objects(path: Path, size: int) -> tuple[dict[str, Any], ...]:
     with file:
         end = file.seek(0, os.SEEK_END)
         file.seek(max(0, end - size))
-        _, *lines = (b"\n" + file.read() if end <= size else file.read()).split(b"\n")
-    return tuple(found for line in lines if (found := _object(line)) is not None)
+        said = file.read()
+    return objects_of(said if end <= size else said.partition(b"\n")[2])
+
+
+def objects_of(text: bytes) -> tuple[dict[str, Any], ...]:
+    """The objects of some lines, in their order; lines that hold none are passed over."""
+    return tuple(found for line in text.split(b"\n") if (found := _object(line)) is not None)
 
 
 def keep_newest(path: Path, size: int) -> None:

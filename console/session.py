@@ -141,6 +141,9 @@ def spec_of(job: JobSettings) -> JobSpec | None:
         log=job.log or "",
         match=job.match or "",
         script=job.script or "",
+        venv=job.venv or "",
+        conda=job.conda or "",
+        keep_env=job.keep_env,
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from remote.files import SyntaxFault
 from remote.probe import Logout
-from remote.process import FoundProcess, found_process, where
+from remote.process import FoundProcess, found_process, surroundings, where
 from remote.step import ask
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ class PythonCheck:
         syntax: Why it does not take the script; None when it does.
         imports: The modules that the script imports, in the order of their lines.
         error: Why it could not be asked; None when it was.
+        prefix: Where it is installed, a venv or conda environment considered; empty when it could not be asked.
     """
 
     path: str
@@ -57,11 +58,30 @@ class PythonCheck:
     syntax: SyntaxFault | None = None
     imports: tuple[ImportCheck, ...] = ()
     error: str | None = None
+    prefix: str = ""
 
     @property
     def missing(self) -> tuple[ImportCheck, ...]:
         """The modules without which the script ends."""
         return tuple(one for one in self.imports if not one.found and not one.optional)
+
+
+@dataclass(frozen=True, slots=True)
+class EnvironmentCheck:
+    """The environment that a start would give.
+
+    Attributes:
+        prefix: Folder of the venv or the conda environment that is activated; empty for none.
+        error: Why there is none to give; None when there is.
+        differs: Names of variables that the process which runs has otherwise (never their values); those of its login
+            are passed over. None when it can't be read, or none runs.
+        kept: Whether the former process's environment is kept, which was asked for; None when it was not.
+    """
+
+    prefix: str = ""
+    error: str | None = None
+    differs: tuple[str, ...] | None = None
+    kept: bool | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +151,7 @@ class JobChecks:
         logout: What becomes of what is started there at a logout.
         strays: What a former run of the job has left running.
         gpu: Who holds GPU memory; None when the host has no ``nvidia-smi``.
+        environment: The environment that a start would give.
     """
 
     python: PythonCheck | None
@@ -138,6 +159,7 @@ class JobChecks:
     logout: Logout
     strays: tuple[FoundProcess, ...]
     gpu: GpuMemory | None
+    environment: EnvironmentCheck = EnvironmentCheck()
 
 
 async def check_job(
@@ -163,7 +185,7 @@ async def check_job(
     """
     request = {
         **where(spec),
-        "env": dict(spec.env),
+        **surroundings(spec),
         "sent": script is not None,
         "folders": list(folders),
         "identity": None if identity is None else asdict(identity),
@@ -175,6 +197,7 @@ async def check_job(
         Logout(**answer["logout"]),
         tuple(found_process(fields) for fields in answer["strays"]),
         _gpu(answer["gpu"]),
+        _environment(answer["environment"]),
     )
 
 
@@ -207,6 +230,14 @@ def _python(fields: Fields | None) -> PythonCheck | None:
         fields["version"],
         None if fields["syntax"] is None else SyntaxFault(**fields["syntax"]),
         tuple(ImportCheck(**one) for one in fields["imports"]),
+        prefix=fields["prefix"],
+    )
+
+
+def _environment(fields: Fields) -> EnvironmentCheck:
+    differs = fields["differs"]
+    return EnvironmentCheck(
+        fields["prefix"], fields["error"], None if differs is None else tuple(differs), fields["kept"]
     )
 
 

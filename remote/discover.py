@@ -137,6 +137,8 @@ class FoundJob:
         writes: Ordinary files that it has open for writing, outputs aside.
         started_by: Command line of the process that started it, and may go on when it ends; None for none.
         within: What it runs in.
+        venv: Folder of the venv that it was started in; empty for none.
+        conda: Folder of the conda environment that it was started in; empty for none.
     """
 
     process: FoundProcess
@@ -151,6 +153,8 @@ class FoundJob:
     writes: tuple[str, ...]
     started_by: str | None
     within: Surroundings
+    venv: str = ""
+    conda: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -301,4 +305,5 @@ def _job(fields: Fields) -> FoundJob:
         tuple(fields["writes"]),
         fields["started_by"],
         _within(fields),
+        **dict([fields["activated"]] if fields["activated"] else []),
     )

@@ -113,6 +113,11 @@ class JobSpec:
         argv: The job's command; empty when it is only to be found, never started.
         log: File on the host that its stdout and stderr are appended to; two jobs do not share one.
         env: Variables set for it beyond those of a login; a ``None`` removes one.
+        venv: Folder of a venv that it runs in, as after its ``bin/activate``; empty for none.
+        conda: Name or folder of a conda environment that it runs in, as after ``conda activate``; empty for none.
+        env_of: A process whose environment it gets instead of all these, as it was kept when that was stopped: boot id,
+            pid and start ticks; None for none.
+        keep_env: Keep its environment on the host when it is stopped, for its user's eyes alone.
         script: The Python script that the command runs; empty when it is not one.
         match: Words that its command line contains. With ``script`` they tell apart jobs of one script, wherever they
             are; without it they must be where the line says what it runs, not in later arguments. With neither, a
@@ -126,6 +131,10 @@ class JobSpec:
     env: Mapping[str, str | None] = field(default_factory=dict)
     script: str = ""
     match: str = ""
+    venv: str = ""
+    conda: str = ""
+    env_of: tuple[str, int, int] | None = None
+    keep_env: bool = True
 
     @property
     def script_path(self) -> str:
@@ -241,12 +250,12 @@ async def start(
         CommandFailed: It could not be started, or ended at once; the message says why, ``stderr`` has its last lines.
         RemoteError: The host could not be asked, or its answer was lost: then the job may run.
     """
-    request = {**where(spec), "env": dict(spec.env), "watch_s": watch_s, "launcher": launcher, "scope": scope}
+    request = {**where(spec), **surroundings(spec), "watch_s": watch_s, "launcher": launcher, "scope": scope}
     return started_process(await ask(host, spec.python, "start", request, timeout_s=START_TIMEOUT_S))
 
 
 async def stop(
-    host: Host, identity: ProcessIdentity, grace_s: float, *, python: str = "python3"
+    host: Host, identity: ProcessIdentity, grace_s: float, *, python: str = "python3", of: JobSpec | None = None
 ) -> AsyncGenerator[StopStep]:
     """Ask the job's processes to end (TERM, once each), wait, then end those left (KILL).
 
@@ -257,13 +266,15 @@ async def stop(
         identity: Proven again in the same remote step that sends the signal.
         grace_s: Seconds between TERM and KILL.
         python: The Python on the host that carries it out.
+        of: The job that it is, for which its environment is kept on the host; None keeps nothing.
 
     Raises:
         NotOurProcess: The pid is gone or is another process now; nothing was signalled.
         CommandFailed: Processes are left even after KILL; the message names them.
         RemoteError: The host could not be asked, or its answer was lost: then the host goes on with it.
     """
-    request = {**asdict(identity), "grace_s": grace_s}
+    keep = {} if of is None else {"keep": {**where(of), "keep_env": of.keep_env, "env_of": _env_of(of)}}
+    request = {**asdict(identity), "grace_s": grace_s, **keep}
     async with aclosing(stop_steps(host, python, "stop", request)) as steps:
         async for step in steps:
             yield step
@@ -285,6 +296,16 @@ def where(spec: JobSpec) -> Fields:
         "argv": list(spec.argv),
         "log": spec.log,
     }
+
+
+def surroundings(spec: JobSpec) -> Fields:
+    """What of a job's settings makes its environment; it may hold what no process list should show."""
+    return {"env": dict(spec.env), "venv": spec.venv, "conda": spec.conda, "env_of": _env_of(spec)}
+
+
+def _env_of(spec: JobSpec) -> Fields | None:
+    of = spec.env_of
+    return None if of is None else dict(zip(("boot_id", "pid", "start_ticks"), of, strict=True))
 
 
 def started_process(answer: Fields) -> FoundProcess:

@@ -58,7 +58,7 @@ class SystemdLauncher:
 
     def stop(self, host: Host, process: FoundProcess, grace_s: float) -> AsyncGenerator[StopStep]:
         """Stop the very process that was found, and all that belongs to it."""
-        return steps.stop(host, process.identity, grace_s, python=self.spec.python)
+        return steps.stop(host, process.identity, grace_s, python=self.spec.python, of=self.spec)
 
 
 @dataclass(frozen=True, slots=True)

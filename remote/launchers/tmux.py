@@ -58,4 +58,4 @@ class TmuxLauncher:
 
     def stop(self, host: Host, process: FoundProcess, grace_s: float) -> AsyncGenerator[StopStep]:
         """Stop the very process that was found, and all that belongs to it; its session ends with it."""
-        return steps.stop(host, process.identity, grace_s, python=self.spec.python)
+        return steps.stop(host, process.identity, grace_s, python=self.spec.python, of=self.spec)

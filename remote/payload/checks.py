@@ -15,9 +15,9 @@ import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
 
+from remote.payload.environs import about_env
 from remote.payload.hosts import about_path, logout
 from remote.payload.procctl import (
-    MARK,
     VERBS,
     Family,
     RefusedError,
@@ -28,7 +28,6 @@ from remote.payload.procctl import (
     run_folder,
     strays,
 )
-from remote.payload.starts import job_env
 
 if TYPE_CHECKING:
     Fields = dict[str, Any]
@@ -45,12 +44,12 @@ WRAPPERS = frozenset({"env", "nice", "ionice", "nohup", "numactl", "stdbuf", "ta
 """Commands that run the rest of their line with the same environment."""
 
 CHECKER = """
-import ast, importlib.util, json, sys
+import ast, importlib.util, json, os, sys
 folder, name = sys.argv[1:3]
 if sys.path and sys.path[0] in ("", folder):
     sys.path[0] = folder
 source = sys.stdin.buffer.read()
-answer = {"version": sys.version.split()[0], "executable": sys.executable, "syntax": None, "imports": []}
+answer = {"version": sys.version.split()[0], "prefix": os.path.realpath(sys.prefix), "syntax": None, "imports": []}
 GUARDS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 def caught(handler):
@@ -115,8 +114,11 @@ print("\\n" + json.dumps(answer))
 def checks(request: Fields) -> Fields:
     """All of it, at one moment; what could not be checked says so."""
     source = sys.stdin.buffer.read() if request.get("sent") else script_source(request)
+    environment = about_env(request)
+    env = environment.pop("env")
     return {
-        "python": None if source is None else about_python(request, source),
+        "environment": environment,
+        "python": None if source is None else about_python(request, source, env),
         "folders": [about_folder(path) for path in request.get("folders", ())],
         "logout": logout(),
         "strays": strays(request)["processes"],
@@ -147,9 +149,9 @@ def about_folder(path: str) -> Fields:
 # -- the job's Python
 
 
-def about_python(request: Fields, source: bytes) -> Fields:
-    """What the job's own interpreter says of its script."""
-    python, options, origin = job_python(request)
+def about_python(request: Fields, source: bytes, env: dict[str, str]) -> Fields:
+    """What the job's own interpreter says of its script, in the job's environment."""
+    python, options, origin = job_python(request, env)
     folder = script_folder(request)
     argv = [python, *options, "-c", CHECKER, folder, request.get("script") or "script"]
     asked = {"path": python, "from": origin}
@@ -161,7 +163,7 @@ def about_python(request: Fields, source: bytes) -> Fields:
             timeout=IMPORTS_S,
             check=False,
             cwd=run_folder(request),
-            env=plain_env(request),
+            env=env,
         )
     except subprocess.TimeoutExpired:
         return {**asked, "error": f"{python} did not answer within {IMPORTS_S:.0f} s."}
@@ -175,26 +177,23 @@ def about_python(request: Fields, source: bytes) -> Fields:
         return {**asked, "error": f"{python} failed: {why}."}
 
 
-def plain_env(request: Fields) -> dict[str, str]:
-    """The job's environment without its mark: what is run here is none of the job's processes."""
-    return {name: value for name, value in job_env(request).items() if name != MARK}
-
-
-def job_python(request: Fields) -> tuple[str, list[str], str]:
+def job_python(request: Fields, env: dict[str, str]) -> tuple[str, list[str], str]:
     """The interpreter that will run the script, its options, and where that is known from.
 
     The job's command says it when it begins with a Python, as such or after ``env``, ``nice`` and the like; a launcher
-    of another kind (conda run, srun, a shell script) chooses one that can't be known here: then the config's.
+    of another kind (conda run, srun, a shell script) chooses one that can't be known here: then that of the environment
+    which is activated, else the config's.
     """
     argv = request.get("argv") or []
     begin = next((at for at, word in enumerate(argv) if PYTHON.fullmatch(os.path.basename(word))), None)
     if begin is None or (begin and os.path.basename(argv[0]) not in WRAPPERS):
-        return sys.executable, [], "config"
+        activated = request.get("venv") or request.get("conda")
+        return (activated and shutil.which("python", path=env.get("PATH"))) or sys.executable, [], "config"
     name, rest = argv[begin], argv[begin:]
     if "/" in name:
         path = os.path.join(run_folder(request), os.path.expanduser(name))
     else:
-        path = shutil.which(name, path=plain_env(request).get("PATH")) or name
+        path = shutil.which(name, path=env.get("PATH")) or name
     return path, interpreter_options(rest), "command"
 
 

@@ -32,6 +32,7 @@ from remote.payload.procctl import (
     program_indexes,
     read_argv,
     read_cwd,
+    read_environ,
     read_table,
     read_uid,
     user_name,
@@ -743,6 +744,7 @@ def job(pid: int, server_port: int, count: int, scan: Scan) -> Fields:
         "why": f"its command line names port {server_port}" if named else f"{count} connections to port {server_port}",
         "script": script_of(argv, cwd),
         "python": python_of(pid, argv, cwd),
+        "activated": activated(pid),
         "dir": clue(cwd or None, CERTAIN, f"/proc/{pid}/cwd" if cwd else WORDS["unseen"]),
         "logs": logs_of(pid, scan),
         "writes": written(pid),
@@ -780,6 +782,21 @@ def python_of(pid: int, argv: Sequence[str], cwd: str) -> Fields:
         if os.path.realpath(path) == real:
             return clue(path, CERTAIN, "found on its own PATH")
     return clue(real, LIKELY, f"/proc/{pid}/exe")
+
+
+def activated(pid: int) -> list[str]:
+    """The venv or conda environment that a process was started in: which of them, and its folder; empty for none.
+
+    Its variable alone may be left over from a shell around it: its programs must come before the other's in ``PATH``.
+    """
+    block = read_environ(pid) or b""
+    env = {name: value for name, _, value in (os.fsdecode(word).partition("=") for word in block.split(b"\0"))}
+    folders = {os.path.join(env[name], "bin"): (kind, env[name]) for name, kind in ACTIVE.items() if env.get(name)}
+    return next((list(folders[folder]) for folder in env.get("PATH", "").split(":") if folder in folders), [])
+
+
+ACTIVE = {"VIRTUAL_ENV": "venv", "CONDA_PREFIX": "conda"}
+"""What activating sets."""
 
 
 def find_jobs_of(servers: list[Fields], scan: Scan) -> tuple[list[Fields], list[Fields]]:

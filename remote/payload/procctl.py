@@ -6,8 +6,9 @@ The request is a JSON object, given as the argument or as the first line of stdi
 content. The answer is a line of JSON (``stop``: several); one with ``error`` and ``text`` says why not, and nothing
 was changed unless it says so.
 
-What is left on the host: ``RUN_DIR/.longwait/job-KEY.json``, the record of the start of a job that was last, and beside
-it the empty ``job-KEY.lock`` that starts take; KEY stands for the job, so that those of one folder have their own. The
+What is left on the host: ``RUN_DIR/.longwait/job-KEY.json``, the record of the start of a job that was last, beside it
+the empty ``job-KEY.lock`` that starts take, and ``job-KEY.PROCESS.env``, for its user's eyes alone, the environments
+of the few processes that were stopped last; KEY stands for the job, so that those of one folder have their own. The
 job itself holds no lock: a lock that its children inherit would outlive it and say that it runs when it does not.
 Whether it runs is read from ``/proc``. All that the job starts inherits ``LONGWAIT_JOB=KEY.RUN`` in its environment,
 RUN being another one at each start, so that what leaves its process group is still known as this run's.
@@ -49,6 +50,9 @@ FREEZE_ROUNDS = 20
 
 KILL_WAIT_S = 10.0
 """A killed process is gone at once unless the kernel holds it (disk or GPU driver); then waiting longer is no use."""
+
+ENVIRONS_KEPT = 3
+"""Environments of stopped processes that stay: a way back stops a process itself, and it may fail."""
 
 EAGER_S = 2.0
 """The time in which a stop looks often, since most jobs end within it; later it spares the host."""
@@ -153,14 +157,19 @@ def read_uid(pid: int) -> int | None:
     return int(found[1]) if found else None
 
 
-def read_mark(pid: int) -> str | None:
-    """The run that its environment names; empty when none, None when that can't be told (gone, another user's, new)."""
+def read_environ(pid: int) -> bytes | None:
+    """The environment that it was given; None when that can't be told (gone, another user's, new)."""
     try:
         with open(f"/proc/{pid}/environ", "rb") as file:
-            environ = file.read()
+            return file.read() or None  # empty: a kernel thread, or one that becomes another program at this moment
     except OSError:
         return None
-    if not environ:  # a kernel thread, or one that becomes another program at this moment
+
+
+def read_mark(pid: int) -> str | None:
+    """The run that its environment names; empty when none, None when that can't be told."""
+    environ = read_environ(pid)
+    if environ is None:
         return None
     begin = MARK.encode("ascii") + b"="
     return next((os.fsdecode(word[len(begin) :]) for word in environ.split(b"\0") if word.startswith(begin)), "")
@@ -664,6 +673,8 @@ def end_job(request: Fields, emit: Emit) -> None:
     """The stop itself; proof and first signal are in this one function."""
     began = time.monotonic()
     family = Family(proven(request))
+    if "keep" in request:
+        keep_environ({**request["keep"], **request}, family.root)
     sent = [proc for proc in family.look() if terminate(proc)]
     emit(step="term", count=len(sent), left_group=family.outside(sent), seconds=time.monotonic() - began)
     if wait_gone(family, began, request["grace_s"], emit):
@@ -749,6 +760,65 @@ def is_locked(lock: int) -> bool:
     return True
 
 
+def kept_path(request: Fields, process: Fields) -> str:
+    """Where the environment of a process of the job is kept."""
+    name = f"job-{job_key(request)}.{process['pid']}-{process['start_ticks']}.env"
+    return os.path.join(run_folder(request), ".longwait", name)
+
+
+def keep_environ(request: Fields, root: Proc) -> None:
+    """Keep the environment of a process that is about to be stopped, so that a way back gives it to the next one.
+
+    It may hold secrets, so it never leaves the host, and none but its user may read it; only the newest few are there.
+    A stop goes on where it can't be kept; then a way back says that it is not.
+    """
+    process = {"boot_id": boot_id(), "pid": root.pid, "start_ticks": root.start_ticks}
+    with contextlib.suppress(OSError, RefusedError):
+        make_folder(request)
+        path = kept_path(request, process)
+        environ = read_environ(root.pid)
+        # A program that gives itself a title writes over it (man 3 setproctitle): then there is no PATH in it any more.
+        whole = environ is not None and (environ.startswith(b"PATH=") or b"\0PATH=" in environ)
+        if request["keep_env"] and environ is not None and whole and same_now(root) is not None:
+            write_private(path, encode(process) + environ)
+        prune_kept(request)
+
+
+def write_private(path: str, content: bytes) -> None:
+    """Write a file that none but its user may read, whole or not at all."""
+    new = path + ".new"
+    try:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            os.fchmod(file.fileno(), 0o600)
+            file.write(content)
+        os.replace(new, path)
+    finally:
+        with contextlib.suppress(OSError):  # it has become the file itself
+            os.unlink(new)
+
+
+def prune_kept(request: Fields) -> None:
+    """Remove the job's environments but the newest and the one that is to be given next; all when none is wanted."""
+    folder, begin = os.path.dirname(record_path(request)), f"job-{job_key(request)}."
+    found = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(begin)]
+    kept = sorted((path for path in found if path.endswith(".env")), key=lambda path: os.stat(path).st_mtime_ns)
+    needed = kept_path(request, request["env_of"]) if request.get("env_of") else ""
+    for path in kept[:-ENVIRONS_KEPT] if request["keep_env"] else kept:
+        if path != needed:
+            os.unlink(path)
+
+
+def read_kept(request: Fields) -> bytes | None:
+    """The environment that was kept of the very process that is asked for; None when there is none."""
+    wanted = request["env_of"]
+    try:
+        with open(kept_path(request, wanted), "rb") as file:
+            head, environ = json.loads(file.readline()), file.read()
+    except (OSError, ValueError):
+        return None
+    return environ if all(head.get(name) == wanted[name] for name in ("boot_id", "pid", "start_ticks")) else None
+
+
 def write_record(request: Fields, pid: int, *, started: bool = True) -> None:
     """Write the record of the job whole or not at all; of one that we have not started, its script is not known."""
     proc = read_stat(pid)
@@ -800,8 +870,8 @@ def encode(fields: Fields) -> bytes:
 
 def os_refusal(error: OSError) -> Fields:
     """A refusal by the system as an answer."""
-    where = f" {os.fsdecode(error.filename)}" if isinstance(error.filename, (str, bytes)) else ""
-    return {"error": "os", "text": f"The host refused:{where}: {str(error.strerror or error).rstrip('.')}."}
+    where = f"{os.fsdecode(error.filename)}: " if isinstance(error.filename, (str, bytes)) else ""
+    return {"error": "os", "text": f"The host refused: {where}{str(error.strerror or error).rstrip('.')}."}
 
 
 def main(verbs: dict[str, Callable[[Fields], Fields | None]]) -> None:

@@ -26,7 +26,7 @@ from remote.payload.procctl import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     Fields = dict[str, Any]
     Emit = Callable[..., None]
@@ -48,11 +48,13 @@ def put(request: Fields) -> Fields:
     temporary = os.path.join(folder, f".longwait-put-{secrets.token_hex(8)}")
     try:
         fcntl.flock(directory, fcntl.LOCK_EX)
-        receive(temporary, request)
+        with untouched(path):
+            receive(temporary, request)
         if os.path.exists(path) and sha256_of(path) == request["sha256"]:
             return {"path": path, "changed": False, "kept": None}
         like_former(temporary, path)
-        kept = keep_former(path)
+        with untouched(path):
+            kept = keep_former(path)
         os.replace(temporary, path)
         os.fsync(directory)
         prune(path, request.get("keep", 10))
@@ -61,6 +63,16 @@ def put(request: Fields) -> Fields:
         with contextlib.suppress(FileNotFoundError):  # it has become the file itself
             os.unlink(temporary)
     return {"path": path, "changed": True, "kept": kept}
+
+
+@contextlib.contextmanager
+def untouched(path: str) -> Iterator[None]:
+    """Say of a disk that takes no more, or another fault of it, that the file is as it was."""
+    try:
+        yield
+    except OSError as error:
+        why = str(error.strerror or error).rstrip(".")
+        raise RefusedError("disk", f"{path} could not be replaced: {why}; it is as it was, whole.") from None
 
 
 def receive(temporary: str, request: Fields) -> None:
@@ -101,9 +113,19 @@ def keep_former(path: str) -> str | None:
         os.link(path, kept)
     except FileExistsError:
         return kept  # replaced twice within a second; the same name is the same content
-    except OSError:
-        shutil.copy2(path, kept)  # a file system without hard links
+    except OSError:  # a file system without hard links
+        copy_whole(path, kept)
     return kept
+
+
+def copy_whole(path: str, kept: str) -> None:
+    """Copy a file with its times and mode; of a copy that a full disk cuts off, nothing is left."""
+    try:
+        shutil.copy2(path, kept)
+    except OSError:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(kept)
+        raise
 
 
 def prune(path: str, keep: int) -> None:

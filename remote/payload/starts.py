@@ -16,15 +16,14 @@ import sys
 import time
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from remote.payload.environs import job_env
 from remote.payload.hosts import (
     CARRY_S,
     call,
     lingering,
     logout,
-    user_manager_env,
 )
 from remote.payload.procctl import (
-    MARK,
     VERBS,
     Proc,
     RefusedError,
@@ -80,6 +79,8 @@ def start_job(request: Fields, emit: Emit) -> None:
     log_size = os.fstat(log).st_size
     carrier = request.get("launcher", "process")
     request["scope"] = wants_scope(request)
+    request["made_env"] = job_env(request)
+    request["start"] = secrets.token_hex(3)
     pid = spawn(request, log) if carrier == "process" else spawn_carried(request, log)
     os.close(log)
     begun = read_stat(pid)
@@ -94,7 +95,7 @@ def start_job(request: Fields, emit: Emit) -> None:
     notes = show_log(request, pid) if carrier == "tmux" else []
     emit(
         process=describe(begun, read_table(), read_record(request)),
-        place=carried_name(request) if carrier != "process" or request["scope"] else "",
+        place=place_of(request),
         scope=request["scope"],
         notes=notes,
     )
@@ -156,17 +157,9 @@ def become_job(request: Fields, log: int, failure_writer: int) -> NoReturn:
     os.chdir(run_folder(request))
     argv = [*(scope_words(request) if request.get("scope") else ()), *request["argv"]]
     try:
-        os.execvpe(argv[0], argv, job_env(request))  # noqa: S606 - the operator's own command, no shell
+        os.execvpe(argv[0], argv, request["made_env"])  # noqa: S606 - the operator's own command, no shell
     except OSError as error:  # its name would be that of the last folder of PATH
         raise OSError(error.errno, error.strerror, argv[0]) from error
-
-
-def job_env(request: Fields) -> dict[str, str]:
-    """The job's environment: the login's, the config's, and the mark of this run."""
-    changed = {**os.environ, **request.get("env", {}), MARK: f"{job_key(request)}.{secrets.token_hex(4)}"}
-    if request.get("scope"):
-        changed.update(user_manager_env())
-    return {name: value for name, value in changed.items() if value is not None}
 
 
 UNKNOWN = 256
@@ -254,8 +247,27 @@ PANE_ENV = ("TMUX", "TMUX_PANE", "TERM")
 
 
 def carried_name(request: Fields) -> str:
-    """What the job is called where tmux or systemd lists it."""
+    """What the job is called where tmux lists it, and how its names begin where systemd does."""
     return f"longwait-{job_key(request)}"
+
+
+def unit_name(request: Fields, kind: str) -> str:
+    """The name of this start's own unit: a former one of the job that systemd has kept must not bar it."""
+    return f"{carried_name(request)}-{request['start']}.{kind}"
+
+
+def place_of(request: Fields) -> str:
+    """Where tmux or systemd lists the job, as their tools take it; empty for a plain process."""
+    carrier = request.get("launcher", "process")
+    if carrier == "tmux":
+        return carried_name(request)
+    return (
+        unit_name(request, "service")
+        if carrier == "systemd"
+        else unit_name(request, "scope")
+        if request["scope"]
+        else ""
+    )
 
 
 def spawn_carried(request: Fields, log: int) -> int:
@@ -279,7 +291,7 @@ def spawn_carried(request: Fields, log: int) -> int:
         if uid != os.geteuid():
             raise RefusedError("not_started", f"Another user (id {uid}) answered in the job's place.")
         write_record(request, pid)
-        job = {"argv": request["argv"], "env": job_env(request), "cwd": run_folder(request), "keep": PANE_ENV}
+        job = {"argv": request["argv"], "env": request["made_env"], "cwd": run_folder(request), "keep": PANE_ENV}
         descriptors = [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [log]).tobytes())]
         words = encode(job)
         link.sendall(words[link.sendmsg([words[:1024]], descriptors) :])
@@ -310,7 +322,7 @@ def systemd_words(request: Fields, shim: list[str]) -> list[str]:
             f"systemd would end the job when {user_name()} logs out: run `loginctl enable-linger {user_name()}` on the "
             "host once, or use another launcher.",
         )
-    unit = f"--unit={carried_name(request)}-{secrets.token_hex(3)}.service"
+    unit = f"--unit={unit_name(request, 'service')}"
     log = full_path(request, "log")
     return ["systemd-run", *user, "--quiet", "--collect", unit, f"--description=longwait job, log {log}", "--", *shim]
 
@@ -343,14 +355,15 @@ def wants_scope(request: Fields) -> bool:
 
 def scope_words(request: Fields) -> list[str]:
     """What puts a command into a scope: systemd-run asks for the scope and becomes the command, pid and all."""
-    unit = f"--unit={carried_name(request)}-{secrets.token_hex(3)}.scope"
+    unit = f"--unit={unit_name(request, 'scope')}"
     return ["systemd-run", "--user", "--scope", "--quiet", "--collect", unit, "--"]
 
 
 def await_scope(pid: int) -> None:
     """Wait until systemd-run has become the job, or has ended and said why not in the job's log."""
     deadline = time.monotonic() + CARRY_S
-    while time.monotonic() < deadline and os.path.basename((read_argv(pid) or [""])[0]) == "systemd-run":
+    # The second word is its name where it is a script of the host's own, around the real one.
+    while time.monotonic() < deadline and "systemd-run" in map(os.path.basename, read_argv(pid)[:2]):
         time.sleep(0.02)
 
 

@@ -206,3 +206,17 @@ async def test_a_host_that_can_not_be_reached_and_one_with_nothing() -> None:
     none = await run("attach", "local", "--port", "9", "--python", sys.executable)
     assert (none.exit_code, "on port 9" in none.output) == (1, True)
     assert "Looked at" in none.output
+
+
+@pytest.mark.parametrize("kind", ["venv", "conda"])
+def test_the_environment_that_a_job_was_started_in_is_told_and_given_again(kind: str, tmp_path: Path) -> None:
+    where: dict[str, Any] = {kind: "/data/it's an env"}
+    inside = replace(JOB, **where)
+    seen = found(servers=(SERVER,), jobs=(inside,))
+    assert any("env" in line and "/data/it's an env (certain" in line for line in words(seen, choose(seen)))
+    values = settings_values("gpu01", choose(seen))
+    assert values["job"][kind] == "/data/it's an env"
+    (tmp_path / "c.yaml").write_text(written("gpu01", values, ()), encoding="utf-8")
+    assert load(tmp_path / "c.yaml").job.model_dump()[kind] == "/data/it's an env"
+    plain = settings_values("gpu01", choose(found(servers=(SERVER,), jobs=(JOB,))))
+    assert not {"venv", "conda"} & set(plain["job"])

@@ -12,32 +12,26 @@ import sys
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
 
 from console.act_words import MAX_DIFF_LINES, script_diff, sentence
-from console.control import STOP_STEP, WHEN_LEFT, JobControl, Step, Verb
+from console.control import STOP_STEP, WHEN_LEFT, JobControl, Verb
 from remote.errors import CommandFailed, LinkLost
 from remote.launchers.process import ProcessLauncher
 from remote.local import LocalHost
-from remote.process import find, start
-from tests.jobbox import FAILING, SLEEPER, STUBBORN, Box, job_box
+from remote.process import find
+from tests.console.acts_done import FAST, HOST, NEW, PATIENT, act, control_of, started
+from tests.jobbox import FAILING, SLEEPER, STUBBORN, Box
 from tests.waits import until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Sequence
+    from collections.abc import AsyncIterator, Sequence
     from pathlib import Path
 
-    from console.control import ActionPlan
     from remote.host import Completed, Host
     from remote.process import Found
-
-HOST = LocalHost()
-NEW = SLEEPER + "# the new one\n"
-FAST = partial(ProcessLauncher, watch_s=0.02)
-PATIENT = partial(ProcessLauncher, watch_s=10)
 
 
 class Flaky(LocalHost):
@@ -106,42 +100,12 @@ class Moved(ProcessLauncher):
         return await find(host, replace(self.spec, script=self.spec.script.rpartition("/")[2]))
 
 
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run") as made:
-        yield made
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    """The operator's new script, on this side."""
-    path = tmp_path / "new.py"
-    path.write_text(NEW)
-    return path
-
-
-def control_of(box: Box, host: Host = HOST, grace_s: float = 10.0) -> JobControl:
-    return JobControl(host, box.spec, launcher=FAST, grace_s=grace_s)
-
-
-async def act(control: JobControl, plan: ActionPlan) -> list[Step]:
-    """Carry a plan out; the steps' ends."""
-    return [step async for step in control.carry_out(plan) if step.state != "running"]
-
-
 def write(path: Path, content: bytes | None) -> None:
     """Write a file; None removes it."""
     if content is None:
         path.unlink()
     else:
         path.write_bytes(content)
-
-
-async def started(box: Box) -> int:
-    """Start the job; its pid."""
-    process = await start(HOST, box.spec, watch_s=0.02)
-    await until(lambda: "ready" in box.log())
-    return process.pid
 
 
 # -- plans
@@ -384,7 +348,7 @@ async def test_a_lost_link_is_told_with_the_state_of_the_host(
 ) -> None:
     await started(box)
     plan = await control_of(box).plan(Verb.RESTART, script)
-    last = (await act(control_of(box, Flaky(breaks_at, after=after)), plan))[-1]
+    last = (await act(control_of(box, host=Flaky(breaks_at, after=after)), plan))[-1]
     assert last.state == "failed"
     assert "The link is gone." in last.detail
     assert words in last.detail
@@ -411,7 +375,7 @@ async def test_of_a_script_is_only_spoken_where_there_is_one(box: Box, script: s
 async def test_a_failed_stop_says_nothing_of_starts(box: Box) -> None:
     await started(box)
     plan = await control_of(box).plan(Verb.STOP)
-    last = (await act(control_of(box, Refusing(2)), plan))[-1]
+    last = (await act(control_of(box, host=Refusing(2)), plan))[-1]
     assert last.detail == "The host refuses. Nothing else was done."
 
 

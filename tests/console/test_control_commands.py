@@ -17,13 +17,13 @@ from console.cli import cli
 from console.config import ServerControlSettings
 from console.config_file import load
 from console.journal import Kind, journal_of
-from console.server_commands import order_of
+from console.server_control import order_of
 from console.session import now
-from tests.jobbox import MARK, SLEEPER, Box, job_box
+from tests.jobbox import MARK, SLEEPER, Box
 from tests.webserver import http, web_server
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator
     from pathlib import Path
 
     from click.testing import Result
@@ -44,11 +44,10 @@ TELLING = (
 """A job that tells of itself as the runner does."""
 
 
-@pytest.fixture
-def box(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Box]:
+@pytest.fixture(autouse=True)
+def own_data(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keep what the commands write away from this user's own."""
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
-    with job_box(tmp_path / "run") as made:
-        yield made
 
 
 def configured(box: Box, tmp_path: Path, **server: Any) -> Path:

@@ -9,33 +9,22 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
 from console.act_journal import lives, this_console
 from console.acts import CHECK_STEP, PROVE_STEP, PUT_STEP, START_STEP, STOP_STEP
-from console.control import ActionPlan, JobControl, Step, Verb
+from console.control import JobControl, Verb
 from console.journal import Journal, Kind
 from console.journal_remote import PLACE
 from console.journal_words import told
 from console.proving import taken_up
-from remote.launchers.process import ProcessLauncher
-from remote.local import LocalHost
-from remote.process import start
-from tests.jobbox import FAILING, MARK, SLEEPER, Box, job_box
+from tests.console.acts_done import FAST, HOST, NEW, PATIENT, act, control_of, started
+from tests.jobbox import FAILING, MARK, SLEEPER, Box
 from tests.waits import until
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 ROOT = Path(__file__).parents[2]
-HOST = LocalHost()
-NEW = SLEEPER + "# the new one\n"
-FAST = partial(ProcessLauncher, watch_s=0.02)
-PATIENT = partial(ProcessLauncher, watch_s=10)
 
 CONSOLE = """
 import asyncio, sys
@@ -62,41 +51,6 @@ async def main():
 
 asyncio.run(main())
 """.replace('"MARK"', repr(MARK))
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run") as made:
-        yield made
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    path = tmp_path / "new $(x) '.py"
-    path.write_text(NEW)
-    return path
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path / "j", host="local", clock=lambda: datetime.now(UTC), user="me@desk")
-
-
-def control_of(box: Box, journal: Journal, **parts: object) -> JobControl:
-    given = {"launcher": FAST, "grace_s": 10.0, "journal": journal, **parts}
-    return JobControl(HOST, box.spec, **given)  # type: ignore[arg-type]  # a test's own table
-
-
-async def act(control: JobControl, plan: ActionPlan) -> list[Step]:
-    """Carry a plan out; the steps' ends."""
-    assert plan.refusal is None
-    return [step async for step in control.carry_out(plan) if step.state != "running"]
-
-
-async def started(box: Box) -> int:
-    process = await start(HOST, box.spec, watch_s=0.02)
-    await until(lambda: "ready" in box.log())
-    return process.pid
 
 
 # -- what is written

@@ -22,10 +22,9 @@ from remote.local import LocalHost
 from remote.probe import Logout
 from remote.process import JobSpec
 from tests import samples
-from tests.jobbox import SLEEPER, Box, job_box
+from tests.jobbox import SLEEPER, Box
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
 LOGOUT = Logout(in_session=False, kills=None, lingering=None, user_manager=False, systemd_run=False)
@@ -213,12 +212,6 @@ def test_a_unit_needs_no_command_of_the_config() -> None:
 
 
 # -- on this machine
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run") as made:
-        yield made
 
 
 async def test_a_script_with_a_module_that_is_not_there_is_refused_before_anything_is_stopped(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+import yaml
 from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
@@ -19,7 +22,7 @@ from console.cli import cli
 from console.job.snapshot import Judgement, LinkView, Snapshot, Verdict
 from console.journal import Entry, Journal, Kind, entry_of, local_user
 from console.journal_file import add_line, keep_newest, newest_objects, objects
-from console.journal_remote import PLACE, add_there
+from console.journal_remote import PLACE, add_there, merged, others, read_there
 from console.journal_verdicts import LASTS, VerdictNotes
 from console.journal_words import line, since_of, told
 from remote.errors import CommandFailed
@@ -27,6 +30,8 @@ from remote.local import LocalHost
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from click.testing import Result
 
 ROOT = Path(__file__).parents[2]
 T0 = datetime(2026, 2, 24, 3, 0, tzinfo=UTC)
@@ -277,3 +282,47 @@ def test_mistakes_of_the_command_line_are_said(longwait: Callable[..., tuple[int
     assert longwait("note", " ")[0] == 2
     code, text = longwait("journal", "--since", "soon")
     assert (code, "30m, 2h or 1d" in text) == (2, True)
+
+
+async def test_the_host_s_journal_is_read_from_its_end_and_merged_each_once(tmp_path: Path) -> None:
+    folder = tmp_path / "run $(x)"
+    folder.mkdir()
+    assert await read_there(LocalHost(), sys.executable, str(folder)) == ()
+    entries = [Entry(T0 + timedelta(seconds=n), Kind.ACTION, f"act {n}", user=f"u{n % 2}@m") for n in range(6)]
+    for entry in entries:
+        await add_there(LocalHost(), sys.executable, str(folder), entry)
+    with (folder / PLACE).open("ab") as file:
+        file.write(b'{"at": "2026\n[1]\n\xff\n{"half')
+    there = await read_there(LocalHost(), sys.executable, str(folder))
+    assert there == tuple(entries)
+    size = (folder / PLACE).stat().st_size
+    assert await read_there(LocalHost(), sys.executable, str(folder), size - 5) == tuple(entries[1:])
+    own = [entries[4], entries[0]]
+    assert merged(own, there) == tuple(entries)
+    assert others(own, there) == tuple(entries[n] for n in (1, 2, 3, 5))
+
+
+def test_the_command_prints_both_journals_and_says_what_it_could_not_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    run = tmp_path / "run"
+    run.mkdir()
+    job = {"log": "job.log", "dir": str(run), "command": ["sleep", "1"], "python": sys.executable}
+    config = tmp_path / "longwait.yaml"
+    config.write_text(yaml.safe_dump({"host": "local", "job": job, "journal_on_host": True}))
+
+    def longwait(*args: str) -> Result:
+        return CliRunner().invoke(cli, ["--config", str(config), *args])
+
+    assert longwait("note", "mine").exit_code == 0
+    asyncio.run(add_there(LocalHost(), sys.executable, str(run), Entry(T0, Kind.ACTION, "theirs", user="bob@laptop")))
+    said = longwait("journal")
+    assert said.exit_code == 0, said.output
+    assert [re.findall("theirs|mine", text) for text in said.output.splitlines()] == [["theirs"], ["mine"]]
+    (run / PLACE).unlink()
+    (run / PLACE).mkdir()
+    said = longwait("journal", "--json")
+    assert said.exit_code == 1
+    assert "The journal on the host could not be read" in said.output
+    assert '"what": "mine"' in said.output

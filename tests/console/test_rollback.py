@@ -6,74 +6,31 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import partial
 from typing import TYPE_CHECKING
 
-import pytest
-
 from console.act_former import former_of
-from console.control import ActionPlan, JobControl, Verb
+from console.control import JobControl, Verb
 from console.journal import Entry, Journal, Kind
-from remote.launchers.process import ProcessLauncher
-from remote.local import LocalHost
-from remote.process import start
-from tests.jobbox import FAILING, SLEEPER, Box, job_box
+from tests.console.acts_done import FAST, HOST, NEW, PATIENT, control_of, ended, started
+from tests.jobbox import FAILING, SLEEPER, Box
 from tests.waits import until
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
-HOST = LocalHost()
-NEW = SLEEPER + "# the new one\n"
-FAST = partial(ProcessLauncher, watch_s=0.02)
-PATIENT = partial(ProcessLauncher, watch_s=10)
 T0 = datetime(2026, 2, 24, 3, 0, tzinfo=UTC)
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run") as made:
-        yield made
-
-
-@pytest.fixture
-def script(tmp_path: Path) -> Path:
-    path = tmp_path / "new.py"
-    path.write_text(NEW)
-    return path
-
-
-@pytest.fixture
-def journal(tmp_path: Path) -> Journal:
-    return Journal(tmp_path / "j", host="local", clock=lambda: datetime.now(UTC), user="me@desk")
-
-
-def control_of(box: Box, journal: Journal, launcher: object = FAST) -> JobControl:
-    return JobControl(HOST, box.spec, launcher=launcher, grace_s=10.0, journal=journal)  # type: ignore[arg-type]  # partials
-
-
-async def act(control: JobControl, plan: ActionPlan) -> str:
-    """Carry a plan out; the last step's state."""
-    assert plan.refusal is None, plan.refusal
-    return [step async for step in control.carry_out(plan)][-1].state
-
-
-async def started(box: Box) -> None:
-    await start(HOST, box.spec, watch_s=0.02)
-    await until(lambda: "ready" in box.log())
 
 
 async def test_the_former_script_is_put_back_and_runs(box: Box, script: Path, journal: Journal) -> None:
     await started(box)
     control = control_of(box, journal)
-    await act(control, await control.plan(Verb.RESTART, script))
+    await ended(control, await control.plan(Verb.RESTART, script))
     (new,) = box.pids()
     plan = await control.plan_back()
     assert plan.title == "Roll the job on local back to before restart the job on local"
     assert (plan.verb, plan.rolls_back) == (Verb.RESTART, True)
     assert "-# the new one" in plan.diff
-    assert await act(control, plan) == "done"
+    assert await ended(control, plan) == "done"
     assert box.path.read_text() == SLEEPER
     assert new not in box.pids()
     assert journal.entries()[-1].outcome == "The job is rolled back."
@@ -82,12 +39,12 @@ async def test_the_former_script_is_put_back_and_runs(box: Box, script: Path, jo
 async def test_a_script_that_fails_at_once_is_rolled_back(box: Box, script: Path, journal: Journal) -> None:
     await started(box)
     script.write_text(FAILING)
-    control = control_of(box, journal, PATIENT)
-    assert await act(control, await control.plan(Verb.RESTART, script)) == "failed"
+    control = control_of(box, journal, launcher=PATIENT)
+    assert await ended(control, await control.plan(Verb.RESTART, script)) == "failed"
     assert box.pids() == set()
     plan = await control_of(box, journal).plan_back()
     assert plan.verb is Verb.START
-    assert await act(control_of(box, journal), plan) == "done"
+    assert await ended(control_of(box, journal), plan) == "done"
     assert box.path.read_text() == SLEEPER
     assert len(box.pids()) == 1
 
@@ -96,7 +53,7 @@ async def test_rolling_back_twice_is_the_new_one_again(box: Box, script: Path, j
     await started(box)
     control = control_of(box, journal)
     for plan in (control.plan(Verb.RESTART, script), control.plan_back(), control.plan_back()):
-        assert await act(control, await plan) == "done"
+        assert await ended(control, await plan) == "done"
     assert box.path.read_text() == NEW
 
 
@@ -109,10 +66,10 @@ async def test_the_former_command_is_put_back(box: Box, script: Path, journal: J
         assert any(
             "differs from the one that runs: without job.py --by hand, with ./job.py" in line for line in plan.lines
         )
-        assert await act(control, plan) == "done"
+        assert await ended(control, plan) == "done"
     back = await control.plan_back()
     assert back.argv == tuple(argv)
-    assert await act(control, back) == "done"
+    assert await ended(control, back) == "done"
     fact = await control.process_fact()
     assert fact.command.endswith("job.py --by hand")
     assert not fact.adopted
@@ -121,7 +78,7 @@ async def test_the_former_command_is_put_back(box: Box, script: Path, journal: J
 async def test_a_kept_script_that_is_gone_or_changed_is_refused(box: Box, script: Path, journal: Journal) -> None:
     await started(box)
     control = control_of(box, journal)
-    await act(control, await control.plan(Verb.RESTART, script))
+    await ended(control, await control.plan(Verb.RESTART, script))
     (kept,) = box.folder.glob("job.py.*")
     kept.write_text("something else\n")
     assert "is not what was kept" in str((await control.plan_back()).refusal)
@@ -158,3 +115,98 @@ def test_a_command_alone_can_be_put_back_when_something_was_started() -> None:
     assert (found.kept, found.argv) == ("", ("b", "c"))
     assert former_of([action(former_argv=["b"], argv=["a"], pid=None)], ["a"]) is None
     assert former_of([action(former_argv="b", argv=None, pid=3)], ["a"]) is None
+
+
+TELLS_ENV = "import os\nprint('TOKEN is', os.environ.get('TOKEN'), os.environ.get('MORE'), flush=True)\n" + SLEEPER
+
+
+async def test_what_was_started_by_hand_comes_back_with_the_environment_that_it_had(
+    box: Box, script: Path, journal: Journal
+) -> None:
+    box.write(TELLS_ENV)
+    script.write_text(TELLS_ENV + "# the new one\n")
+    by_hand = {**box.env, "TOKEN": "secret of the shell"}
+    with subprocess.Popen([*box.spec.argv], cwd=box.folder, env=by_hand, stdout=subprocess.DEVNULL) as hand:
+        control = control_of(box, journal)
+        plan = await control.plan(Verb.RESTART, script)
+        assert plan.env_changed == ("TOKEN",)
+        assert "Variables that differ from those of the process that runs: TOKEN." in plan.lines
+        assert await ended(control, plan) == "done"
+        assert hand.wait(timeout=10)
+    await until(lambda: "TOKEN is None" in box.log())
+    back = await control.plan_back()
+    assert "Environment: that of the former process, as it was kept when that was stopped." in back.lines
+    assert await ended(control, back) == "done"
+    await until(lambda: "TOKEN is secret of the shell" in box.log())
+    said = journal.path.read_text() + repr(plan) + repr(back) + "".join(map(str, box.record.parent.glob("*.json")))
+    assert "secret" not in said
+    assert "secret" not in box.record.read_text()
+
+
+async def test_a_changed_environment_alone_can_be_rolled_back(box: Box, journal: Journal) -> None:
+    box.write(TELLS_ENV)
+    await started(box)
+    spec = replace(box.spec, env={**box.spec.env, "MORE": "1"})
+    control = JobControl(HOST, spec, launcher=FAST, grace_s=10.0, journal=journal)
+    await ended(control, await control.plan(Verb.RESTART))
+    await until(lambda: "TOKEN is None 1" in box.log())
+    plan = await control.plan_back()
+    assert plan.refusal is None
+    assert plan.env_changed == ("MORE",)
+    assert await ended(control, plan) == "done"
+    assert box.log().splitlines()[-2] == "TOKEN is None None"
+
+
+async def test_an_environment_that_is_not_kept_is_told_and_the_config_s_is_given(
+    box: Box, script: Path, journal: Journal
+) -> None:
+    await started(box)
+    spec = replace(box.spec, keep_env=False)
+    control = JobControl(HOST, spec, launcher=FAST, grace_s=10.0, journal=journal)
+    await ended(control, await control.plan(Verb.RESTART, script))
+    plan = await control.plan_back()
+    assert (plan.refusal, plan.env_of) == (None, None)
+    assert any("that of the former process is not kept" in line for line in plan.lines)
+    assert ("environment", "warning") in [(check.name, check.state) for check in plan.checks]
+    assert await ended(control, plan) == "done"
+
+
+async def test_an_environment_that_alone_was_changed_and_is_not_kept_leaves_nothing_to_roll_back(
+    box: Box, journal: Journal
+) -> None:
+    await started(box)
+    spec = replace(box.spec, env={**box.spec.env, "MORE": "1"}, keep_env=False)
+    control = JobControl(HOST, spec, launcher=FAST, grace_s=10.0, journal=journal)
+    await ended(control, await control.plan(Verb.RESTART))
+    plan = await control.plan_back()
+    assert "There is nothing to roll back" in str(plan.refusal)
+
+
+async def test_what_another_machine_did_last_is_what_is_rolled_back(box: Box, script: Path, tmp_path: Path) -> None:
+    await started(box)
+    consoles = []
+    for name in ("mine", "bobs"):
+        journal = Journal(tmp_path / name, host="local", clock=lambda: datetime.now(UTC), user=f"{name}@desk")
+        given = {"launcher": FAST, "grace_s": 10.0, "journal": journal, "journal_on_host": True}
+        consoles.append(JobControl(HOST, box.spec, **given))  # type: ignore[arg-type]  # a test's own table
+    mine, bobs = consoles
+    await ended(mine, await mine.plan(Verb.RESTART, script))
+    script.write_text(SLEEPER + "# bob's\n")
+    await ended(bobs, await bobs.plan(Verb.RESTART, script))
+    assert [entry.user for entry in await mine.journal_there()] == ["mine@desk", "bobs@desk"]
+    plan = await mine.plan_back()
+    assert "-# bob's" in plan.diff
+    assert "+# the new one" in plan.diff
+    assert not [check for check in plan.checks if check.state == "warning" and check.name == "script"]
+    assert await ended(mine, plan) == "done"
+    assert box.path.read_text() == NEW
+
+
+async def test_a_script_that_somebody_has_changed_since_is_told(box: Box, script: Path, journal: Journal) -> None:
+    await started(box)
+    control = control_of(box, journal)
+    await ended(control, await control.plan(Verb.RESTART, script))
+    box.write(SLEEPER + "# somebody's\n")
+    plan = await control.plan_back()
+    (told,) = [check for check in plan.checks if check.name == "script" and check.state == "warning"]
+    assert "somebody has changed it since" in told.detail

@@ -135,7 +135,7 @@ async def test_the_job_s_own_environment_counts(box: Box, tmp_path: Path) -> Non
     ],
 )
 def test_which_python_runs_the_script(argv: tuple[str, ...], options: list[str], known_from: str) -> None:
-    path, found, origin = checks.job_python({"argv": list(argv), "run_dir": "/run", "log": ""})
+    path, found, origin = checks.job_python({"argv": list(argv), "run_dir": "/run", "log": ""}, {})
     assert (found, origin) == (options, known_from)
     assert path.startswith("/x/") if known_from == "command" else path == sys.executable
 

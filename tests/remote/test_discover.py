@@ -485,3 +485,21 @@ def test_who_is_connected(line: str, kind: str) -> None:
     scan.argv[pid] = line.split() if not line.startswith("sshd:") else [line]
     assert payload.client_kind(pid, [], scan) == kind
     assert payload.client_kind(0, [], scan) == "unseen"
+
+
+@pytest.mark.parametrize(
+    ("env", "kind"),
+    [
+        ({"VIRTUAL_ENV": "/x/v", "PATH": "/x/v/bin:/usr/bin"}, {"venv": "/x/v"}),
+        ({"CONDA_PREFIX": "/x/c", "PATH": "/usr/local/bin:/x/c/bin:/usr/bin"}, {"conda": "/x/c"}),
+        ({"VIRTUAL_ENV": "/x/v", "CONDA_PREFIX": "/x/c", "PATH": "/x/v/bin:/x/c/bin"}, {"venv": "/x/v"}),
+        ({"VIRTUAL_ENV": "/x/v", "PATH": "/usr/bin"}, {}),
+        ({"PATH": "/usr/bin"}, {}),
+    ],
+)
+def test_the_environment_that_a_process_was_started_in(env: dict[str, str], kind: dict[str, str]) -> None:
+    with subprocess.Popen(["/bin/sleep", "600"], env=env) as process:
+        try:
+            assert dict([payload.activated(process.pid)] if payload.activated(process.pid) else []) == kind
+        finally:
+            process.kill()

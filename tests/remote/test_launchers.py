@@ -232,7 +232,7 @@ async def test_a_scope_is_asked_for_and_the_job_keeps_its_pid(box: Box, systemd:
     await until(lambda: "ready" in box.log())
     ((*words, first, second),) = systemd.asked("systemd-run")
     assert words[:4] == ["--user", "--scope", "--quiet", "--collect"]
-    assert words[4].startswith(f"--unit={process.place}-")
+    assert words[4] == f"--unit={process.place}"
     assert words[4].endswith(".scope")
     assert (first, second) == box.spec.argv
     assert process.identity.argv == box.spec.argv
@@ -263,7 +263,7 @@ async def test_a_transient_unit_is_asked_for_and_found_by_identity(box: Box, sys
     await until(lambda: "ready" in box.log())
     ((*words,),) = systemd.asked("systemd-run")
     assert words[:2] == ["--quiet", "--collect"]
-    assert words[2].startswith(f"--unit={process.place}-")
+    assert words[2] == f"--unit={process.place}"
     assert str(box.folder / "job.log") in words[3]
     assert not any(value in word for word in words for value in box.spec.env.values() if value)
     assert process.identity.argv == box.spec.argv
@@ -283,7 +283,7 @@ async def test_a_systemd_that_is_not_there_is_told(box: Box, systemd: Systemd) -
 
 def test_a_user_s_unit_needs_lingering(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
-    request = {"run_dir": str(box.folder), "argv": ["x"], "log": "job.log"}
+    request = {"run_dir": str(box.folder), "argv": ["x"], "log": "job.log", "start": "c0ffee"}
     with pytest.raises(procctl.RefusedError, match="loginctl enable-linger"):
         starts.systemd_words(request, ["shim"])
     monkeypatch.setattr(starts, "lingering", lambda: True)

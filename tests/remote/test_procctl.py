@@ -57,7 +57,7 @@ def test_it_is_written_in_the_language_of_python_3_8_and_imports_nothing_of_ours
 
 
 def test_every_file_carried_has_its_verbs_and_each_verb_its_file() -> None:
-    names = {path.stem for path in PAYLOADS} - {"__init__"}
+    names = {path.stem for path in PAYLOADS if "__main__" in path.read_text()}  # others are parts of these
     assert set(step.VERBS_OF.values()) | {"procctl"} == names
     for verb, name in step.VERBS_OF.items():
         assert f'"{verb}": ' in (Path(procctl.__file__).parent / f"{name}.py").read_text()

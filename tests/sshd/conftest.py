@@ -18,6 +18,7 @@ import psutil
 import pytest
 
 from remote.ssh import SshHost
+from tests.jobbox import Box, job_box
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -175,3 +176,18 @@ async def host(sshd: Sshd) -> AsyncIterator[SshHost]:
     await host.connect()
     yield host
     await host.close()
+
+
+@pytest.fixture
+async def other(sshd: Sshd) -> AsyncIterator[SshHost]:
+    """A second host that the test connects itself: after the first one was cut, or beside it."""
+    host = sshd.host()
+    yield host
+    await host.close()
+
+
+@pytest.fixture
+def box(tmp_path: Path) -> Iterator[Box]:
+    """A job in a folder of a name that any shell would take apart."""
+    with job_box(tmp_path / "run -x 'q' $(touch pwned)\nline") as made:
+        yield made

@@ -20,11 +20,12 @@ from remote.errors import CommandFailed, LinkLost
 from remote.launchers.process import ProcessLauncher
 from remote.local import LocalHost
 from remote.process import start
+from tests.fulldisk import fill, small_disk
 from tests.jobbox import FAILING, SLEEPER, STUBBORN, Box, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
     from pathlib import Path
 
     from console.control import ActionPlan, Step
@@ -135,12 +136,6 @@ def _is_step(process: psutil.Process) -> bool:
 
 
 @pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run -x 'q' $(touch pwned)\nline") as made:
-        yield made
-
-
-@pytest.fixture
 def script(tmp_path: Path) -> Path:
     path = tmp_path / "-new 'x' $(touch pwned).py"
     path.write_text(NEW)
@@ -166,14 +161,6 @@ def scene(box: Box, script: Path, journal: Journal) -> Scene:
     return Scene(box, script, journal)
 
 
-@pytest.fixture
-async def again(sshd: Sshd) -> AsyncIterator[SshHost]:
-    """A second connection, made by the test after the first one was cut."""
-    host = sshd.host()
-    yield host
-    await host.close()
-
-
 def control_of(host: Host, box: Box, journal: Journal, grace_s: float = 10.0) -> JobControl:
     return JobControl(host, box.spec, launcher=FAST, grace_s=grace_s, journal=journal)
 
@@ -192,7 +179,7 @@ async def begun(box: Box) -> int:
 
 @pytest.mark.parametrize("at", [(step, when) for step in CALLS for when in ("before", "during", "after")], ids=" ".join)
 async def test_a_link_that_is_cut_at_any_step(
-    scene: Scene, sshd: Sshd, host: SshHost, again: SshHost, at: tuple[str, str]
+    scene: Scene, sshd: Sshd, host: SshHost, other: SshHost, at: tuple[str, str]
 ) -> None:
     (step, when), box, script, journal = at, scene.box, scene.script, scene.journal
     old = await begun(box)
@@ -201,14 +188,14 @@ async def test_a_link_that_is_cut_at_any_step(
     assert (last.name, last.state) == (step, "failed")
     entry = journal.entries()[-1]
     assert (entry.kind, entry.more["ok"]) == (Kind.ACTION, False)
-    await again.connect()
+    await other.connect()
     if step == STOP_STEP and when != "before":
         await until(lambda: not box.pids())  # the host has gone on with it by itself
     assert box.path.read_text() in {SLEEPER, NEW}
     assert len(box.pids()) <= 1
     assert (old in box.pids()) == (step == PROVE_STEP or (step == STOP_STEP and when == "before"))
     # What the host shows then is what the next plan is made of; it leads to one job with the new script.
-    control = control_of(again, box, journal)
+    control = control_of(other, box, journal)
     runs = (await control.process_fact()).alive
     steps = await act(control, await control.plan(Verb.RESTART if runs else Verb.START, script))
     assert steps[-1].state == "done", steps[-1].detail
@@ -302,11 +289,11 @@ async def two_starts(first: JobControl, second: JobControl, box: Box) -> None:
 
 @pytest.mark.parametrize("rounds", [3, pytest.param(50, marks=[pytest.mark.slow, pytest.mark.timeout(600)])])
 async def test_two_consoles_that_start_at_once_give_one_job(
-    box: Box, journal: Journal, host: SshHost, again: SshHost, rounds: int
+    box: Box, journal: Journal, host: SshHost, other: SshHost, rounds: int
 ) -> None:
-    await again.connect()
+    await other.connect()
     for _ in range(rounds):
-        await two_starts(control_of(host, box, journal), control_of(again, box, journal), box)
+        await two_starts(control_of(host, box, journal), control_of(other, box, journal), box)
 
 
 async def test_the_plan_comes_in_two_seconds_with_every_check(
@@ -322,3 +309,26 @@ async def test_the_plan_comes_in_two_seconds_with_every_check(
     assert {check.name for check in plan.checks} >= {"script", "imports", "output"}
     assert {check.state for check in plan.checks} <= {"ok", "warning", "unknown"}
     assert plan.gpu_pids in {None, ()}
+
+
+async def test_a_disk_that_fills_after_the_plan(tmp_path: Path, script: Path, journal: Journal, host: SshHost) -> None:
+    with small_disk(tmp_path / "disk", 64 * 1_024) as folder:
+        if folder is None:
+            pytest.skip("this user may not mount a disk of its own")
+        with job_box(folder / "run") as box:
+            control = control_of(host, box, journal)
+            await begun(box)
+            plan = await control.plan(Verb.RESTART, script)
+            fill(folder)
+            last = (await act(control, plan))[-1]
+            assert (last.name, last.state) == (PUT_STEP, "failed")
+            assert "No space left on device; it is as it was, whole." in last.detail
+            assert "The old job is stopped. The script on the host is the former one, whole." in last.detail
+            assert box.path.read_text() == SLEEPER
+            assert box.pids() == set()
+            assert not list(box.folder.glob(".longwait-put-*"))
+            refused = await control.plan(Verb.START, script)
+            assert "0 MB free; make room first" in str(refused.refusal)
+            (folder / "filler").unlink()
+            assert (await act(control, await control.plan(Verb.START, script)))[-1].state == "done"
+            assert box.path.read_text() == NEW

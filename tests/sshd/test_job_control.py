@@ -13,11 +13,10 @@ from console.control import JobControl, Verb
 from remote.errors import LinkLost, NoSession
 from remote.launchers.process import ProcessLauncher
 from remote.process import find, start, stop
-from tests.jobbox import SLEEPER, STUBBORN, Box, job_box
+from tests.jobbox import SLEEPER, STUBBORN, Box
 from tests.waits import until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from remote.process import ProcessIdentity
@@ -28,20 +27,6 @@ pytestmark = pytest.mark.sshd
 
 MAX_SESSIONS = 10
 """What an OpenSSH server allows on one connection (man 5 sshd_config, MaxSessions)."""
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run -x 'q' $(touch pwned)") as made:
-        yield made
-
-
-@pytest.fixture
-async def other(sshd: Sshd) -> AsyncIterator[SshHost]:
-    """A second connection, made after the first one was cut."""
-    host = sshd.host()
-    yield host
-    await host.close()
 
 
 async def test_a_job_outlives_the_connection_that_started_it(

@@ -16,32 +16,17 @@ from remote.errors import JobAlreadyRuns, LinkLost
 from remote.files import put_file
 from remote.launchers.choose import launcher_of
 from remote.process import find, start, stop
-from tests.jobbox import DAEMONS, Box, job_box
+from tests.jobbox import DAEMONS, Box
 from tests.waits import until
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
-    from pathlib import Path
+    from collections.abc import Callable, Coroutine
 
     from remote.process import FoundProcess
     from remote.ssh import SshHost
     from tests.sshd.conftest import Sshd
 
 pytestmark = pytest.mark.sshd
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run -x 'q' $(touch pwned)") as made:
-        yield made
-
-
-@pytest.fixture
-async def other(sshd: Sshd) -> AsyncIterator[SshHost]:
-    """A second connection, made after the first one was cut."""
-    host = sshd.host()
-    yield host
-    await host.close()
 
 
 async def cut_in(step: Coroutine[object, object, object], sshd: Sshd, moment: Callable[[], object]) -> None:

@@ -11,22 +11,15 @@ import pytest
 from remote.errors import JobAlreadyRuns
 from remote.launchers.process import ProcessLauncher
 from remote.process import FoundProcess, stop
-from tests.jobbox import Box, job_box
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Iterator
-    from pathlib import Path
+    from collections.abc import AsyncIterator
 
     from remote.ssh import SshHost
+    from tests.jobbox import Box
     from tests.sshd.conftest import Sshd
 
 pytestmark = pytest.mark.sshd
-
-
-@pytest.fixture
-def box(tmp_path: Path) -> Iterator[Box]:
-    with job_box(tmp_path / "run") as made:
-        yield made
 
 
 @pytest.fixture

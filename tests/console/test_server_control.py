@@ -1,0 +1,148 @@
+"""The server's own commands, run for real here, and the phases that its log tells until it serves."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from console import server_control
+from console.config import ServerControlSettings, ServerSettings, Settings
+from console.job.events import HealthProbe
+from console.journal import Journal, Kind
+from console.server_control import SERVE_STEP, ServerControl
+from console.session import Session
+from remote.errors import LinkLost, RemoteError
+from remote.local import LocalHost
+from tests import samples
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from console.acts import Step
+    from console.job.snapshot import Snapshot
+    from console.journal import Entry
+
+
+@dataclass
+class Phases:
+    """A feed whose server goes from phase to phase, one a look; it answers in the last one."""
+
+    phases: list[str]
+    trouble: str = ""
+    failure: RemoteError | None = None
+    looks: int = 0
+
+    def snapshot(self, _at: object) -> Snapshot:
+        healthy = samples.healthy()
+        phase = self.phases[min(self.looks, len(self.phases) - 1)]
+        self.looks += 1
+        return replace(healthy, server=replace(healthy.server, phase=phase, trouble=self.trouble))
+
+    async def ping(self) -> HealthProbe:
+        if self.failure is not None:
+            raise self.failure
+        return HealthProbe("/health", self.looks >= len(self.phases), 200, 0.1)
+
+
+@dataclass
+class Shared:
+    """What of the job's control is asked for."""
+
+    shared: list[Entry] = field(default_factory=list)
+
+    async def share(self, entry: Entry) -> None:
+        self.shared.append(entry)
+
+
+@dataclass
+class Scene:
+    """The server's control, and what it writes into."""
+
+    control: ServerControl
+    journal: Journal
+    job: Shared
+
+
+def scene(tmp_path: Path, feed: Phases, **control: Any) -> Scene:
+    given = ServerControlSettings(log=str(tmp_path / "control.log"), **control)
+    server = ServerSettings(url="http://127.0.0.1:9", log=("server.log",), control=given)
+    settings = Settings(host="local", server=server)
+    settings = settings.model_copy(update={"job": settings.job.model_copy(update={"python": sys.executable})})
+    journal = Journal(tmp_path / "j", host="local", clock=lambda: samples.NOW, user="me@desk")
+    job = Shared()
+    session = Session(settings, LocalHost(), feed, job, journal)  # type: ignore[arg-type]  # what is asked of them
+    return Scene(ServerControl(session, lambda: samples.NOW), journal, job)
+
+
+async def carried(made: Scene, verb: str = "restart") -> list[Step]:
+    return [step async for step in made.control.carry_out(await made.control.plan(verb))]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_control, "PROBE_S", 0.0)
+
+
+async def test_its_phases_are_told_until_it_serves(tmp_path: Path) -> None:
+    phases = ["ready", "starting", "loading weights", "loading weights", "capturing graphs", "ready"]
+    mark = tmp_path / "it's $(done)"
+    made = scene(tmp_path, Phases(phases), restart=("touch", str(mark)))
+    plan = await made.control.plan("restart")
+    assert any(f"touch '{tmp_path}/it'" in line for line in plan.lines)
+    steps = await carried(made)
+    assert mark.exists()
+    told = [step.detail.partition(",")[0] for step in steps if step.name == SERVE_STEP and step.detail]
+    assert list(dict.fromkeys(told)) == ["loading weights", "capturing graphs", "ready"]
+    assert [(step.name, step.state) for step in steps if step.state != "running"] == [
+        ("run touch", "done"),
+        (SERVE_STEP, "done"),
+    ]
+    entry = made.journal.entries()[-1]
+    assert (entry.kind, entry.outcome) == (Kind.ACTION, "The server is restarted.")
+    assert entry.more == {"server": "restart", "ok": True}
+    assert [one.outcome for one in made.job.shared] == ["The server is restarted."]
+
+
+async def test_stop_and_start_are_a_restart_and_the_first_that_fails_is_the_last(tmp_path: Path) -> None:
+    stop = ("sh", "-c", "echo stopping; exit 3")
+    made = scene(tmp_path, Phases(["ready"]), stop=stop, start=("touch", str(tmp_path / "x")))
+    last = (await carried(made))[-1]
+    assert (last.name, last.state) == ("run sh", "failed")
+    assert "sh ended with status 3" in last.detail
+    assert "stopping" in last.detail
+    assert not (tmp_path / "x").exists()
+    assert made.journal.entries()[-1].more["ok"] is False
+
+
+async def test_a_server_that_ends_while_it_starts_is_told_with_its_reason(tmp_path: Path) -> None:
+    made = scene(tmp_path, Phases(["starting", "starting", "dead"], "CUDA out of memory"), restart=("true",))
+    last = (await carried(made))[-1]
+    assert (last.name, last.state, last.detail) == (
+        SERVE_STEP,
+        "failed",
+        "The server has ended: CUDA out of memory",
+    )
+
+
+async def test_a_link_that_is_lost_meanwhile_leaves_the_command_to_itself(tmp_path: Path) -> None:
+    feed = Phases(["starting"], failure=LinkLost("The link is gone."))
+    last = (await carried(scene(tmp_path, feed, restart=("true",))))[-1]
+    assert (last.state, last.detail) == ("failed", "The link is gone. The command goes on by itself.")
+
+
+async def test_a_server_that_does_not_come_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server_control, "UP_S", 0.0)
+    last = (await carried(scene(tmp_path, Phases(["starting"]), restart=("true",))))[-1]
+    assert (last.state, "did not serve within" in last.detail) == ("failed", True)
+
+
+async def test_what_the_config_does_not_say_is_refused(tmp_path: Path) -> None:
+    made = scene(tmp_path, Phases(["ready"]), stop=("true",))
+    assert [made.control.can(verb) for verb in ("start", "stop", "restart")] == [False, True, False]
+    with pytest.raises(RemoteError, match=r"how to restart the server; set server\.control"):
+        await made.control.plan("restart")
+    assert [step.state for step in await carried(made, "stop")][-1] == "done"
+    assert made.journal.entries()[-1].outcome == "The server is stopped."
