@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlsplit
 
 from console.feed_probes import KeyUnusable, api_key
+from console.job import gpu
 from console.job.events import MetricsMissing
 from console.job.lines import clean
 from console.job.metrics import parse_metrics
@@ -57,7 +58,7 @@ FILES = (
 )
 """Size and age of each file, by the host's own clock."""
 
-GPUS = ("nvidia-smi", "--query-gpu=utilization.gpu", "--format=csv,noheader,nounits")
+GPUS = gpu.NVIDIA
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,11 +217,11 @@ async def gpus(host: Host) -> Sign:
     except CommandFailed:
         return Sign("GPU", "unknown", detail="nvidia-smi is missing there, or refuses", vital=False)
     took = time.monotonic() - began
-    shares = [int(line) for line in done.text.split() if line.isdigit()]
+    shares = gpu.read_busy(done.text)
     if not shares:
-        return Sign("GPU", "unknown", took, detail="nvidia-smi names no GPU", vital=False)
+        return Sign("GPU", "unknown", took, detail="nvidia-smi tells of no GPU whether it is busy", vital=False)
     busy = sum(share > 0 for share in shares)
-    detail = f"{busy} of {plural(len(shares), 'GPU')} busy, {sum(shares) / len(shares):.0f} % on average"
+    detail = f"{busy} of {plural(len(shares), 'GPU')} busy, {100 * sum(shares) / len(shares):.0f} % on average"
     return Sign("GPU", "ok" if busy else "failed", took, detail=detail, vital=False)
 
 

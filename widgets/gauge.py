@@ -32,7 +32,7 @@ class Gauge(Widget):
         & > .gauge--note { color: $foreground; }
         &.-warn > .gauge--bar, &.-warn > .gauge--note { color: $text-warning; }
         &.-danger > .gauge--bar, &.-danger > .gauge--note { color: $text-error; }
-        &.-unknown > .gauge--note { color: $foreground 60%; }
+        &.-unknown > .gauge--note { color: $foreground-muted; }
     }
     """
 

@@ -98,7 +98,7 @@ class Trend(Widget):
         & > .trend--label { color: $foreground; }
         & > .trend--line { color: $primary; }
         & > .trend--now { color: $foreground; text-style: bold; }
-        & > .trend--limits { color: $foreground 60%; }
+        & > .trend--limits { color: $foreground-muted; }
     }
     """
 
@@ -116,6 +116,9 @@ class Trend(Widget):
 
     floor: reactive[float | None] = reactive[float | None](0.0)
     """The scale's bottom; None for the least value shown."""
+
+    between: reactive[tuple[float, float] | None] = reactive[tuple[float, float] | None](None)
+    """The least and the greatest of what the values are means of; None: of the values themselves."""
 
     def __init__(
         self,
@@ -135,7 +138,7 @@ class Trend(Widget):
 
     def _limits(self) -> str:
         """Write the least and the greatest value of the history; "" without one."""
-        seen = [value for value in map(known, self.values) if value is not None]
+        seen = [value for value in map(known, self.between or self.values) if value is not None]
         return f"{_short(min(seen))}..{_short(max(seen))}" if seen else ""
 
     def render(self) -> Content:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
+
+from console.job.metrics_more import ServingExtras
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -51,6 +53,7 @@ class ServerMetrics:
         gen_throughput: Tokens a second as the server states it (SGLang).
         generation_tokens: Counter of generated tokens since the server's start.
         retractions: Counter of retractions or preemptions since the server's start.
+        extras: What only some servers tell.
     """
 
     engine: str
@@ -60,6 +63,7 @@ class ServerMetrics:
     gen_throughput: float | None
     generation_tokens: float | None
     retractions: float | None
+    extras: ServingExtras = field(default_factory=ServingExtras)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ import math
 from typing import TYPE_CHECKING
 
 from console.job.host_events import ServerMetrics
+from console.job.metrics_more import extras
+from console.job.metrics_more import wanted as more_wanted
 from console.job.trtllm_stats import read_steps
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ def parse_metrics(text: str) -> ServerMetrics | None:
     if not engine:
         return None
     wanted = {_PREFIXES[engine] + name for names in _NAMES[engine].values() for name in names}
+    wanted.update(_PREFIXES[engine] + name for name in more_wanted(engine))
     series = _series(_lines(text, wanted), len(_PREFIXES[engine]))
     if series is None:
         return None
@@ -142,6 +145,7 @@ def _metrics(engine: str, series: _Series) -> ServerMetrics:
         _sum(series, names["throughput"]),
         _tokens(series, names),
         _sum(series, names["retractions"]),
+        extras(engine, series),
     )
 
 

@@ -5,11 +5,14 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import zip_longest
 from statistics import fmean, median
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+    from console.job.envelope import Envelope
 
 _CHUNK = 64
 """Points per chunk: adding one copies a chunk, not the whole history."""
@@ -33,6 +36,25 @@ class Point(NamedTuple):
     load: float
 
 
+class Digest(NamedTuple):
+    """What is asked of a full chunk again and again.
+
+    Attributes:
+        low_load: The least load in it.
+        high_load: The greatest.
+        values: Its figures, sorted.
+    """
+
+    low_load: float
+    high_load: float
+    values: tuple[float, ...]
+
+
+def _digest(points: Iterable[Point]) -> Digest:
+    loads = [point.load for point in points]
+    return Digest(min(loads), max(loads), tuple(sorted(point.value for point in points)))
+
+
 @dataclass(frozen=True, slots=True)
 class Series:
     """Points in the order of time, at most one per ``step_s`` (the newest wins) and at most ``limit`` of them.
@@ -45,6 +67,8 @@ class Series:
         chunks: Full chunks, oldest first.
         tail: The newest points.
         peak: Highest figure ever added, forgotten points included; None before the first.
+        digests: One of each full chunk.
+        envelope: The least and the greatest of all full chunks, forgotten ones included; None where nobody wants it.
     """
 
     step_s: float = 5.0
@@ -52,6 +76,8 @@ class Series:
     chunks: tuple[tuple[Point, ...], ...] = ()
     tail: tuple[Point, ...] = ()
     peak: float | None = None
+    digests: tuple[Digest, ...] = ()
+    envelope: Envelope | None = None
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks)) + len(self.tail)
@@ -67,11 +93,19 @@ class Series:
                 return self
             return self._rebuilt((*self._before(point.time_s), point), peak)
         if newest is not None and point.time_s // self.step_s == newest.time_s // self.step_s:
-            return Series(self.step_s, self.limit, self.chunks, (*self.tail[:-1], point), peak)
-        if len(self.tail) < _CHUNK:
-            return Series(self.step_s, self.limit, self.chunks, (*self.tail, point), peak)
-        kept = (*self.chunks, self.tail)[-max(1, self.limit // _CHUNK) :]
-        return Series(self.step_s, self.limit, kept, (point,), peak)
+            tail = (*self.tail[:-1], point)
+        elif len(self.tail) < _CHUNK:
+            tail = (*self.tail, point)
+        else:
+            return self.filed(point, peak)
+        return Series(self.step_s, self.limit, self.chunks, tail, peak, self.digests, self.envelope)
+
+    def filed(self, point: Point, peak: float) -> Series:
+        """The series with its full tail filed as a chunk, and a point behind it."""
+        keep = max(1, self.limit // _CHUNK)
+        chunks, digests = (*self.chunks, self.tail)[-keep:], (*self.digests, _digest(self.tail))[-keep:]
+        envelope = None if self.envelope is None else self.envelope.after(self.tail)
+        return Series(self.step_s, self.limit, chunks, (point,), peak, digests, envelope)
 
     @property
     def first(self) -> Point | None:
@@ -96,6 +130,28 @@ class Series:
             else:
                 found.extend([point for point in chunk if low <= point.time_s <= high])
         return found
+
+    def median_like(self, since: datetime, until: datetime, load: float, share: float, least: int) -> float | None:
+        """The median figure at loads like a given one: ``|load of the point - load| <= share x load``.
+
+        Args:
+            since: Beginning of the time looked at, included.
+            until: Its end, included.
+            load: The load.
+            share: How far others may lie from it, as a share of it.
+            least: Fewer figures make no median: the answer is then None.
+        """
+        low, high, reach = since.timestamp(), until.timestamp(), share * load
+        found: list[float] = []
+        for chunk, digest in zip_longest((*self.chunks, self.tail), self.digests):
+            if not chunk or chunk[-1].time_s < low or chunk[0].time_s > high:
+                continue
+            whole = digest is not None and low <= chunk[0].time_s and chunk[-1].time_s <= high
+            if whole and abs(digest.low_load - load) <= reach and abs(digest.high_load - load) <= reach:
+                found.extend(digest.values)  # sorted runs are merged, which takes a fraction of the time of sorting
+                continue
+            found.extend([value for at, value, at_load in chunk if low <= at <= high and abs(at_load - load) <= reach])
+        return median(found) if len(found) >= max(1, least) else None
 
     def at_or_before(self, at: datetime) -> Point | None:
         """The newest point that is no newer than ``at``."""
@@ -139,7 +195,9 @@ class Series:
     def _rebuilt(self, points: tuple[Point, ...], peak: float) -> Series:
         whole = (len(points) - 1) // _CHUNK * _CHUNK
         chunks = tuple(points[start : start + _CHUNK] for start in range(0, whole, _CHUNK))
-        return Series(self.step_s, self.limit, chunks, points[whole:], peak)
+        digests = tuple(_digest(chunk) for chunk in chunks)
+        envelope = None if self.envelope is None else self.envelope.before(points[-1].time_s).after(points)
+        return Series(self.step_s, self.limit, chunks, points[whole:], peak, digests, envelope)
 
 
 class SeriesDraft:
@@ -149,11 +207,14 @@ class SeriesDraft:
         series: What it begins with.
     """
 
-    __slots__ = ("_chunks", "_limit", "_peak", "_step_s", "_tail")
+    __slots__ = ("_chunks", "_digests", "_envelope", "_limit", "_peak", "_step_s", "_tail")
 
     def __init__(self, series: Series) -> None:
+        self._begin(series)
+
+    def _begin(self, series: Series) -> None:
         self._step_s, self._limit = series.step_s, series.limit
-        self._chunks = series.chunks
+        self._chunks, self._digests, self._envelope = series.chunks, series.digests, series.envelope
         self._tail = list(series.tail)
         self._peak = series.peak
 
@@ -162,8 +223,7 @@ class SeriesDraft:
         point, tail, step_s = Point(at.timestamp(), value, load), self._tail, self._step_s
         newest_s = tail[-1].time_s if tail else None
         if newest_s is not None and point.time_s < newest_s:
-            known = self.freeze().add(at, value, load)
-            self._chunks, self._tail, self._peak = known.chunks, list(known.tail), known.peak
+            self._begin(self.freeze().add(at, value, load))
             return
         if self._peak is None or value > self._peak:
             self._peak = value
@@ -172,12 +232,13 @@ class SeriesDraft:
         elif len(tail) < _CHUNK:
             tail.append(point)
         else:
-            self._chunks = (*self._chunks, tuple(tail))[-max(1, self._limit // _CHUNK) :]
-            self._tail = [point]
+            self._begin(self.freeze().filed(point, self._peak))
 
     def freeze(self) -> Series:
         """The series as it stands."""
-        return Series(self._step_s, self._limit, self._chunks, tuple(self._tail), self._peak)
+        return Series(
+            self._step_s, self._limit, self._chunks, tuple(self._tail), self._peak, self._digests, self._envelope
+        )
 
 
 def median_of(points: Iterable[Point], least: int = 1) -> float | None:

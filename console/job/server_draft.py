@@ -46,6 +46,7 @@ class ServerDraft:
         self._reported = self._progressed = False
         self._last_prefill = state.last_prefill
         self._prompts, self._prompt_tokens = state.prompts, state.prompt_tokens
+        self._cached_tokens = state.cached_tokens
         self._retractions = state.retractions
         self._flight = FlightDraft(state.flight)
 
@@ -84,6 +85,7 @@ class ServerDraft:
         self._minutes.prefill(event, at)
         self._prompts += event.new_requests
         self._prompt_tokens += event.new_tokens + event.cached_tokens
+        self._cached_tokens += event.cached_tokens
         self._reported = self._progressed = True
         self._reported_at = self._progressed_at = at
         self._flight.prefill(event, at)
@@ -103,6 +105,7 @@ class ServerDraft:
             last_prefill=self._last_prefill,
             prompts=self._prompts,
             prompt_tokens=self._prompt_tokens,
+            cached_tokens=self._cached_tokens,
             retractions=self._retractions,
             minutes=self._minutes.freeze(),
             flight=self._flight.freeze(),

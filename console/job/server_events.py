@@ -66,6 +66,10 @@ class ServerLoad(NamedTuple):
         preemptions: vLLM's ``Preemptions: n`` in the interval.
         prompt_tokens_s: Prompt tokens computed a second in the interval, as vLLM's line says; 0 where the report does
             not tell: SGLang's prefill lines do.
+        accept_length: Tokens per request and verify step of speculative decoding, the bonus token included; None when
+            not said.
+        cache_hit_rate: Share of the prompt tokens found in the prefix cache, 0 to 1, as vLLM's line says; None where
+            the report does not tell: SGLang's prefill lines do.
     """
 
     rank: str
@@ -77,6 +81,8 @@ class ServerLoad(NamedTuple):
     suspect_throughput: bool = False
     preemptions: int = 0
     prompt_tokens_s: float = 0.0
+    accept_length: float | None = None
+    cache_hit_rate: float | None = None
 
 
 class ServerPrefill(NamedTuple):

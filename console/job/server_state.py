@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from console.job import metrics_seen, minutes_fold
 from console.job import server_events as ev
+from console.job.envelope import Envelope
 from console.job.flight import Flight
 from console.job.host_events import MetricsMissing, ServerMetrics
 from console.job.metrics_seen import MetricsSeen
@@ -51,6 +52,7 @@ class ServerState:
         progressed_seen_at: When that was seen.
         prompts: Requests prefilled, as far as seen.
         prompt_tokens: Their prompt tokens, cached ones included.
+        cached_tokens: Of these, found in the prefix cache.
         last_prefill: The newest prefill report: the same one again does not count.
         retractions: Requests retracted or preempted, by the log.
         retracted_at: DP rank and second of the newest retraction: every TP rank prints it.
@@ -73,7 +75,7 @@ class ServerState:
     ever_ready: bool = False
     capacity: ev.ServerCapacity | None = None
     ranks: tuple[tuple[str, RankReport], ...] = ()
-    throughput: Series = field(default_factory=Series)
+    throughput: Series = field(default_factory=lambda: Series(envelope=Envelope()))
     intervals_s: tuple[float, ...] = ()
     reported_at: datetime | None = None
     reported_seen_at: datetime | None = None
@@ -81,6 +83,7 @@ class ServerState:
     progressed_seen_at: datetime | None = None
     prompts: int = 0
     prompt_tokens: int = 0
+    cached_tokens: int = 0
     last_prefill: tuple[datetime, ev.ServerPrefill] | None = None
     retractions: int = 0
     retracted_at: tuple[str, datetime] | None = None
@@ -223,6 +226,7 @@ def _prefill(state: ServerState, event: ev.ServerPrefill, at: datetime, seen_at:
         last_prefill=(at, event),
         prompts=state.prompts + event.new_requests,
         prompt_tokens=state.prompt_tokens + event.new_tokens + event.cached_tokens,
+        cached_tokens=state.cached_tokens + event.cached_tokens,
         reported_at=at,
         reported_seen_at=seen_at,
         progressed_at=at,

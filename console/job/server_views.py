@@ -5,7 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from console.job.series import median_of
+from console.job.limits import Limits
+from console.job.server_shown import shown
 from console.job.snapshot import ServerView
 
 if TYPE_CHECKING:
@@ -34,15 +35,23 @@ _LEAST = 5
 """Fewer reports do not make a habit."""
 
 
-def server_view(state: ServerState, clock: SourceClock, now: datetime, *, history: bool = True) -> ServerView:
+def server_view(
+    state: ServerState, clock: SourceClock, now: datetime, *, history: bool = True, limits: Limits | None = None
+) -> ServerView:
     """The server now.
 
     Args:
         state: What is known of it.
         clock: The clock of its log.
         now: The console's time.
-        history: With the recent figures for a chart; a verdict does without.
+        history: With the recent figures for a chart and what else only the screen shows; a verdict does without.
+        limits: Where throughput is low and the KV cache full.
     """
+    view = _figures(state, clock, now, history=history)
+    return shown(view, state, clock, now, limits or Limits()) if history else view
+
+
+def _figures(state: ServerState, clock: SourceClock, now: datetime, *, history: bool) -> ServerView:
     ranks = state.fresh_ranks()
     page = _page_in_place(state)
     running, queue, usage, throughput = _by_page(page) if page else _by_log(state)
@@ -122,6 +131,6 @@ def usual_throughput(state: ServerState, running: int | None) -> float | None:
     if newest is None:
         return None
     last = datetime.fromtimestamp(newest.time_s, UTC)
-    points = state.throughput.points(since=last - _USUAL_WINDOW, until=last - _USUAL_BEFORE)
-    load = running or newest.load
-    return median_of((point for point in points if abs(point.load - load) <= _LIKE * load), _LEAST)
+    return state.throughput.median_like(
+        last - _USUAL_WINDOW, last - _USUAL_BEFORE, running or newest.load, _LIKE, _LEAST
+    )

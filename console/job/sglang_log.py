@@ -57,7 +57,8 @@ def read_decode(text: str, rank: str = "", *, suspect: bool = False) -> ServerLo
     """A ``Decode batch`` line; None when it does not even say how many requests run."""
     if usual := _USUAL_DECODE.search(text):
         now, held, usage, made, queue = usual.groups()
-        return ServerLoad(rank, int(now), int(queue), min(1.0, float(usage)), int(held), float(made), suspect)
+        share, accept = min(1.0, float(usage)), _accept(text)
+        return ServerLoad(rank, int(now), int(queue), share, int(held), float(made), suspect, 0, 0.0, accept)
     running = whole_after(text, "#running-req: ")
     if running is None:
         return None
@@ -67,7 +68,13 @@ def read_decode(text: str, rank: str = "", *, suspect: bool = False) -> ServerLo
     if tokens is None:
         tokens = whole_after(text, "#gpu token: ")
     throughput = after(text, "gen throughput (token/s): ")
-    return ServerLoad(rank, running, whole_after(text, "#queue-req: "), _usage(text), tokens, throughput, suspect)
+    queue = whole_after(text, "#queue-req: ")
+    return ServerLoad(rank, running, queue, _usage(text), tokens, throughput, suspect, 0, 0.0, _accept(text))
+
+
+def _accept(text: str) -> float | None:
+    """Tokens per verify step, where the server decodes speculatively."""
+    return after(text, "accept len: ") if "accept len: " in text else None
 
 
 def read_prefill(text: str, rank: str = "") -> ServerPrefill | None:
@@ -136,7 +143,8 @@ class SglangLog:
                 return None
             rank, share = _rank(ranks) if ranks else "", float(usage)
             suspect = self._cadence.suspect(rank, at)
-            load = (rank, int(now), int(queue), min(1.0, share), int(held), float(made), suspect, 0, 0.0)
+            told = (rank, int(now), int(queue), min(1.0, share), int(held), float(made), suspect, 0, 0.0)
+            load = (*told, _accept(line), None)
             return _new(Stamped, (at, _new(ServerLoad, load), False))
         text, ranks, new, fresh, known, usage, now, queue = found.groups()
         if (at := stamps.plain(text, seen_at)) is None:

@@ -30,6 +30,7 @@ def read_stats(text: str, rank: str = "", *, suspect: bool = False) -> ServerLoa
     if running is None:
         return None
     usage = after(text, " KV cache usage: ", "%")  # the first is the device's; V0 says the host's behind it
+    hits = after(text, "Prefix cache hit rate: ", "%")
     return ServerLoad(
         rank,
         running,
@@ -40,6 +41,7 @@ def read_stats(text: str, rank: str = "", *, suspect: bool = False) -> ServerLoa
         suspect,
         _requests(text, "Preemptions: ") or 0,
         after(text, "Avg prompt throughput: ", " ") or 0.0,
+        cache_hit_rate=None if hits is None else min(1.0, max(0.0, round(hits / 100, 6))),
     )
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 import asyncssh
 
-from remote.demo import simserver
+from remote.demo import gpus, simserver
 from remote.demo.datasets import DATASETS, job_config, write_all
 from remote.demo.host_settings import Places
 from remote.demo.processes import marked, sweep
@@ -51,8 +51,9 @@ class Box:
     async def open(self) -> dict[str, object]:
         """Start the SSH server; the description of the host."""
         self._socket.bind(("127.0.0.1", 0))
-        for folder in (self._places.folder, self._places.run, self._places.keys):
+        for folder in (self._places.folder, self._places.run, self._places.keys, self._places.tools):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        gpus.write_tool(self._places.tools, self._places.server_log)
         await self._ssh.start()
         config = self._write_ssh_files()
         return self._describe(config)

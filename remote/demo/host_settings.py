@@ -93,6 +93,11 @@ class Places:
         return self.folder / "server.log"
 
     @property
+    def tools(self) -> Path:
+        """Programs that stand before all others on the host's path."""
+        return self.folder / "bin"
+
+    @property
     def keys(self) -> Path:
         """The throwaway keys and SSH files."""
         return self.folder / "ssh"

@@ -103,7 +103,7 @@ class Command(asyncssh.SSHServerSession[bytes]):
                 stdout=PIPE,
                 stderr=PIPE,
                 cwd=self._folder,
-                env=marked(self._folder),
+                env=_environment(self._folder),
                 start_new_session=True,
             )
         except (OSError, ValueError) as error:
@@ -169,6 +169,11 @@ class Command(asyncssh.SSHServerSession[bytes]):
             if done:
                 return
         ending.cancel()
+
+
+def _environment(folder: Path) -> dict[str, str]:
+    """The demo's mark, and its own programs before all others."""
+    return {**marked(folder), "PATH": f"{folder / 'bin'}{os.pathsep}{os.environ.get('PATH', os.defpath)}"}
 
 
 def _report(channel: asyncssh.SSHServerChannel[bytes], status: int) -> None:

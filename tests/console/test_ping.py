@@ -146,12 +146,17 @@ async def test_no_answer_at_all() -> None:
     assert (found.state, found.latency_s) == ("failed", None)
 
 
+GPU = "NVIDIA H100 80GB HBM3"
+REST = "70000, 81559, 61, 640.12, 700.00, Disabled"
+
+
 @pytest.mark.parametrize(
     ("text", "state", "words"),
     [
-        ("97\n0\n", "ok", "1 of 2 GPUs busy, 48 % on average"),
-        ("0\n", "failed", "0 of 1 GPU busy"),
-        ("", "unknown", "names no GPU"),
+        (f"0, {GPU}, 97, {REST}\n1, {GPU}, 0, {REST}\n", "ok", "1 of 2 GPUs busy, 48 % on average"),
+        (f"0, {GPU}, 0, {REST}\n", "failed", "0 of 1 GPU busy"),
+        (f"0, {GPU}, [N/A], {REST}\n", "unknown", "tells of no GPU"),
+        ("", "unknown", "tells of no GPU"),
     ],
 )
 async def test_busy_gpus(text: str, state: str, words: str) -> None:

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from console.job.counter_rate import CounterRate
 from console.job.host_events import ServerMetrics
 from console.job.metrics import parse_metrics
+from console.job.metrics_more import ServingExtras
 
 DATA = Path(__file__).parents[1] / "data" / "logs"
 
@@ -29,7 +30,7 @@ def test_a_recorded_page_of_sglang_with_two_ranks() -> None:
 
 def test_a_recorded_page_of_vllm() -> None:
     page = parse_metrics((DATA / "vllm-metrics.txt").read_text())
-    assert page == ServerMetrics("vllm", 0, 0, 0.0, None, 120_004.0, 248.0)
+    assert page == ServerMetrics("vllm", 0, 0, 0.0, None, 120_004.0, 248.0, ServingExtras(cache_hit_rate=0.0))
 
 
 def sglang(*samples: str) -> ServerMetrics:

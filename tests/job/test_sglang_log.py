@@ -44,7 +44,7 @@ from tests.job.server_lines import DECODE, SEEN, loads, parse, sg
                 "accept len: 2.31, accept rate: 0.61, cuda graph: True, gen throughput (token/s): 99.00, #queue-req: 4, "
                 "est. decode TFLOPS/s (per GPU): 1.22, fwd occupancy: nan%"
             ),
-            ServerLoad("", 3, 4, 0.92, 812, 99.0, True),
+            ServerLoad("", 3, 4, 0.92, 812, 99.0, True, accept_length=2.31),
         ),
         (
             (

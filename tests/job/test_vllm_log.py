@@ -23,7 +23,7 @@ from tests.job.server_lines import DECODE, SEEN, STATS, loads, parse, sg, vl
 @pytest.mark.parametrize(
     ("text", "load"),
     [
-        (f"Engine 000: {STATS}", ServerLoad("000", 22, 8, 0.966, None, 313.5, True)),
+        (f"Engine 000: {STATS}", ServerLoad("000", 22, 8, 0.966, None, 313.5, True, cache_hit_rate=0.022)),
         (
             (
                 "Engine 003: Avg prompt throughput: 0.0 tokens/s, Avg generation throughput: 9.5 tokens/s, Running: 22 reqs, Waiting: 8 reqs, "

@@ -37,10 +37,13 @@ OUTER = {
 INNER = {
     "sglang": (f"[2026-11-30 03:19:40 DP1] {DECODE}", ServerLoad("DP1", 50, 98, 0.82, 114_822, 846.33, True)),
     "sglang of old": (f"[03:19:40 DP1 TP0] {DECODE}", ServerLoad("DP1", 50, 98, 0.82, 114_822, 846.33, True)),
-    "vllm": (f"INFO 11-30 03:19:40 [loggers.py:335] {STATS}", ServerLoad("", 22, 8, 0.966, None, 313.5, True)),
+    "vllm": (
+        f"INFO 11-30 03:19:40 [loggers.py:335] {STATS}",
+        ServerLoad("", 22, 8, 0.966, None, 313.5, True, cache_hit_rate=0.022),
+    ),
     "vllm's process": (
         f"(APIServer pid=7) INFO 11-30 03:19:40 [loggers.py:335] Engine 001: {STATS}",
-        ServerLoad("001", 22, 8, 0.966, None, 313.5, True),
+        ServerLoad("001", 22, 8, 0.966, None, 313.5, True, cache_hit_rate=0.022),
     ),
 }
 AT = datetime(2026, 11, 30, 3, 19, 40, tzinfo=UTC)
