@@ -25,10 +25,11 @@ class Meter(Widget):
     """A label, a sign and a word of state, a bar in parts and figures.
 
     The parts of the bar differ in shape, not in colour alone: ``═`` done before, ``━`` done now, ``╍`` under way,
-    ``─`` still to do, ``┃`` the mark.
+    ``─`` still to do, ``┃`` the mark where it will end, ``┈`` what is left out behind it.
     """
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "meter--lead",
         "meter--label",
         "meter--state",
         "meter--before",
@@ -37,6 +38,7 @@ class Meter(Widget):
         "meter--rest",
         "meter--mark",
         "meter--figures",
+        "meter--alert",
     }
     """Parts that CSS can reach."""
 
@@ -53,11 +55,13 @@ class Meter(Widget):
         & > .meter--rest { color: $foreground 25%; }
         & > .meter--mark { color: $foreground; }
         & > .meter--figures { color: $foreground; }
+        & > .meter--alert { color: $text-warning; text-style: bold; }
+        & > .meter--lead { color: $text-accent; text-style: bold; }
         &.-good > .meter--state, &.-good > .meter--done { color: $text-success; }
         &.-busy > .meter--state { color: $text-primary; }
         &.-warn > .meter--state, &.-warn > .meter--done { color: $text-warning; }
         &.-bad > .meter--state, &.-bad > .meter--done { color: $text-error; }
-        &.-quiet > .meter--label, &.-quiet > .meter--state, &.-quiet > .meter--figures { color: $foreground 60%; }
+        &.-quiet > .meter--label, &.-quiet > .meter--state, &.-quiet > .meter--figures { color: $foreground-muted; }
         &.-quiet > .meter--done { color: $primary 60%; }
     }
     """
@@ -93,7 +97,13 @@ class Meter(Widget):
     """What the state feels like; sets the class ``-<tone>``."""
 
     mark: reactive[float | None] = reactive[float | None](None)
-    """Where on the bar a mark stands, 0 to 1; None for none."""
+    """Where on the bar it will end, 0 to 1; None for its own end."""
+
+    alert: reactive[str] = reactive("")
+    """The figure among ``figures`` that is drawn as a warning; empty for none."""
+
+    lead: reactive[str] = reactive("")
+    """One character before all else, for a list's cursor; empty for none, and no cell for it."""
 
     def __init__(
         self,
@@ -136,10 +146,14 @@ class Meter(Widget):
         word = f"{sign} {clean(self.state)}".strip()
         if self.state_width > 0:
             word = column(word, self.state_width)
-        row = plan(self.size.width, head, word, self._figures(), short=sign)
-        pieces = [(row.label, "meter--label"), (" " if row.label else "", "")]
+        lead = column(clean(self.lead), 1) if self.lead and self.size.width else ""
+        row = plan(self.size.width - len(lead), head, word, self._figures(), short=sign)
+        pieces = [(lead, "meter--lead"), (row.label, "meter--label"), (" " if row.label else "", "")]
         pieces += [(row.word, "meter--state"), (" " if row.word else "", "")]
-        pieces += [*self._bar(row.bar), (" " if row.bar else "", ""), ("  ".join(row.figures), "meter--figures")]
+        pieces += [*self._bar(row.bar), (" " if row.bar else "", "")]
+        for place, figure in enumerate(row.figures):
+            alert = bool(self.alert) and figure == clean(self.alert)
+            pieces += [("  " if place else "", ""), (figure, "meter--alert" if alert else "meter--figures")]
         return painted(self, pieces)
 
     def _figures(self) -> tuple[str, ...]:
@@ -152,14 +166,17 @@ class Meter(Widget):
 
     def _bar(self, width: int) -> list[tuple[str, str]]:
         """Draw the bar's parts, and the mark over them."""
-        share = known(self.share)
+        share, mark = known(self.share), known(self.mark)
         if share is None:
-            return [("┄" * width, "meter--rest")]
-        before = min(known(self.before) or 0.0, share)
-        counts = cells(width, (before, share, share + (known(self.flight) or 0.0), 1.0))
-        parts = ("═meter--before", "━meter--done", "╍meter--flight", "─meter--rest")
-        pieces = [(part[0] * count, part[1:]) for part, count in zip(parts, counts, strict=True)]
-        mark = known(self.mark)
+            pieces = [("┄" * width, "meter--rest")]
+        else:
+            before = min(known(self.before) or 0.0, share)
+            flight = known(self.flight) or 0.0
+            # What is under way takes one cell at least: a thousandth of the whole, it would never be seen.
+            flight = max(flight, 1 / width) if flight > 0 and width else flight
+            ends = (before, share, share + flight, 1.0 if mark is None else mark, 1.0)
+            parts = ("═meter--before", "━meter--done", "╍meter--flight", "─meter--rest", "┈meter--rest")
+            pieces = [(part[0] * count, part[1:]) for part, count in zip(parts, cells(width, ends), strict=True)]
         if mark is None or width < 1:
             return pieces
         return _marked(pieces, min(width - 1, max(0, int(mark * width))))

@@ -66,6 +66,7 @@ def _started(run: DatasetRun, event: ev.DatasetStarted, at: datetime) -> Dataset
         max_tokens=event.max_tokens if event.max_tokens is not None else opened.max_tokens,
         budget=event.budget if event.budget is not None else opened.budget,
         terms=Terms(event.requests, event.concurrency, event.max_tokens, event.budget),
+        trace=opened.trace.add(at, before, opened.tokens),
     )
     if before == 0 and not opened.resumed:
         return replace(started, tokens_before=0, tokens=0)
@@ -117,7 +118,8 @@ def _progress(run: DatasetRun, event: ev.Progress, at: datetime) -> DatasetRun:
         requests_per_s=event.requests_per_s if event.requests_per_s is not None else run.requests_per_s,
     ).reckoned(event.tokens)
     marks = marked(grown.marks, Mark(at, grown.done_run, grown.tokens))
-    return grown if marks is grown.marks else replace(grown, marks=marks)
+    trace = grown.trace.add(at, grown.done, grown.tokens)
+    return grown if marks is grown.marks and trace is grown.trace else replace(grown, marks=marks, trace=trace)
 
 
 def _begins_anew(run: DatasetRun, event: ev.Progress, at: datetime) -> bool:
@@ -185,6 +187,7 @@ def _heartbeat(run: DatasetRun, event: ev.Heartbeat, at: datetime) -> DatasetRun
         tokens=tokens,
         first_progress_at=run.first_progress_at or (at if event.done else None),
         marks=beat(run.marks, Mark(at, done, tokens)),
+        trace=run.trace.add(at, run.done_before + done, tokens),
     )
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from console.job.id_set import IdSet
 from console.job.length_counts import LengthCounts
 from console.job.snapshot import DatasetState
+from console.job.trace import Trace
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -82,6 +83,7 @@ class DatasetRun:
         capped: Of its single completions, how many ended at the length limit.
         capped_tokens: Their tokens.
         capped_bits: Its newest 64 single completions, the newest as the lowest bit: 1 for one at the length limit.
+        trace: How far it was over all of its time, in former processes too.
     """
 
     name: str
@@ -120,6 +122,7 @@ class DatasetRun:
     capped: int = 0
     capped_tokens: int = 0
     capped_bits: int = 0
+    trace: Trace = field(default_factory=Trace)
 
     @property
     def done(self) -> int:

@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console.job.snapshot import DatasetState, DatasetView
+from console.job.mean_trend import trend_of
+from console.job.snapshot import DatasetState, DatasetView, Trend
 
 if TYPE_CHECKING:
     from console.job.dataset_run import DatasetRun
     from console.job.length_belief import LengthBelief
     from console.job.told import Told
+
+
+_BY_BUDGET = frozenset({DatasetState.BUDGET_REACHED, DatasetState.SKIPPED})
+"""States of a dataset that needs no more of its prompts; of one whose prompts are all done the share is the whole."""
 
 
 def dataset_view(run: DatasetRun, end: Told | None = None, believed: LengthBelief | None = None) -> DatasetView:
@@ -40,7 +45,31 @@ def dataset_view(run: DatasetRun, end: Told | None = None, believed: LengthBelie
         eta_high=end.high if end else None,
         expected_completion_tokens=believed.mean if believed else _mean(run),
         updated_at=run.updated_at,
+        budget_share=budget_share(run, believed),
+        mean_trend=trend_of(run.marks) if run.state is DatasetState.RUNNING else Trend.UNKNOWN,
     )
+
+
+def budget_share(run: DatasetRun, believed: LengthBelief | None = None) -> float | None:
+    """Share of its prompts that are done when the budget ends the dataset; None where the prompts end first.
+
+    ``(done + (budget - tokens) / mean length of those to come) / prompts``. Of one that has ended, the share that is
+    done.
+
+    Args:
+        run: The dataset.
+        believed: How long its completions are; without it the finished ones stand for all.
+    """
+    if not run.total or not run.budget:
+        return None
+    if run.state in _BY_BUDGET:
+        done = float(run.done)
+    else:
+        mean = believed.mean if believed else _mean(run)
+        if not mean:
+            return None
+        done = run.done + max(0, run.budget - (run.tokens or 0)) / mean
+    return done / run.total if 0 < done < run.total else None
 
 
 def in_flight(run: DatasetRun) -> int | None:

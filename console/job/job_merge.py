@@ -90,6 +90,7 @@ def _one(log: DatasetRun | None, progress: DatasetRun | None) -> DatasetRun | No
         capped_tokens=progress.capped_tokens,
         capped_bits=progress.capped_bits,
         completed=progress.completed,
+        trace=max(log.trace, progress.trace, key=lambda trace: len(trace.points)),
     )
 
 

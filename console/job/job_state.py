@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from console.job import job_events as ev
 from console.job.dataset_fold import DATASET_HANDLERS, is_news
 from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
+from console.job.failure_kinds import FailureKinds
 from console.job.series import Series
 from console.job.snapshot import DatasetState
 from console.job.tally import Tally
@@ -69,6 +70,7 @@ class JobTrail:
         server_at: When it said so last.
         disk: The newest line about a full disk, of the newest process; empty when there is none.
         disk_at: When.
+        kinds: The failed attempts by dataset and kind.
     """
 
     datasets: tuple[DatasetRun, ...] = ()
@@ -96,6 +98,7 @@ class JobTrail:
     server_at: datetime | None = None
     disk: str = ""
     disk_at: datetime | None = None
+    kinds: FailureKinds = field(default_factory=FailureKinds)
 
     @property
     def done(self) -> int:
@@ -121,7 +124,9 @@ def apply_job(trail: JobTrail, stamped: Stamped) -> JobTrail:
         name = event.name or trail.current or UNNAMED  # type: ignore[union-attr]  # every event in that table has a name
         known = trail.find(name)
         if isinstance(event, ev.RequestFailed):
-            trail = replace(trail, failed=trail.failed.add(at, (name, event.prompt_id, event.attempt), trail.done))
+            failed = trail.failed.add(at, (name, event.prompt_id, event.attempt), trail.done)
+            if failed is not trail.failed:
+                trail = replace(trail, failed=failed, kinds=trail.kinds.add(name, event))
         run = handle(known or DatasetRun(name), event, at)
         if run is known:
             return trail

@@ -49,6 +49,7 @@ class TrailDraft:
         self._done_elsewhere = run.done_before + sum([each.done for each in others])
         self._capped, self._capped_tokens, self._bits = run.capped, run.capped_tokens, run.capped_bits
         self._marks, self._longest = run.marks, run.max_tokens
+        self._trace, self._done_before = run.trace, run.done_before
         self._token_series, self._error_series = SeriesDraft(trail.tokens), SeriesDraft(trail.errors)
         self._changed = False
 
@@ -87,6 +88,7 @@ class TrailDraft:
         self._tokens = max(self._tokens, event.tokens)
         self._first_at = self._first_at or (at if event.done else None)
         self._marks = beat(self._marks, Mark(at, self._done, self._tokens))
+        self._trace = self._trace.add(at, self._done_before + self._done, self._tokens)
         self._told(at)
 
     def freeze(self) -> JobTrail:
@@ -108,6 +110,7 @@ class TrailDraft:
             updated_at=self._run_at,
             guessed=False,
             marks=self._marks,
+            trace=self._trace,
             capped=self._capped,
             capped_tokens=self._capped_tokens,
             capped_bits=self._bits,

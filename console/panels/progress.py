@@ -4,30 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from rich.cells import cell_len
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.reactive import var
 
 from console.job import units
 from console.job.snapshot import DatasetState, DatasetView
 from console.panels import words
+from console.panels.dataset_columns import ENDED, SIGNS, STATE_CELLS, STATE_WORDS, is_seen, laid, parts
 from console.panels.panel import Panel
+from widgets.drawn import drawn, without_bars
 from widgets.meter import Meter, Tone
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime, tzinfo
 
+    from textual import events
+
     from console.job.snapshot import Snapshot
 
-SIGNS = {
-    DatasetState.WAITING: "·",
-    DatasetState.LOADING: "…",
-    DatasetState.RUNNING: "▶",
-    DatasetState.SKIPPED: "»",
-    DatasetState.BUDGET_REACHED: "✓",
-    DatasetState.DONE: "✓",
-    DatasetState.STOPPED: "■",
-}
-"""A sign for each state; the word stands beside it."""
+AT_WORK = frozenset({DatasetState.LOADING, DatasetState.RUNNING})
+"""States in which the job is at a dataset: these stay in sight."""
+
+CURSOR = "▸"
+"""Stands before the line that Enter opens."""
+
+DOUBLE = 2
+"""Clicks that open a dataset."""
 
 TONES: dict[DatasetState, Tone] = {
     DatasetState.WAITING: "quiet",
@@ -39,70 +43,6 @@ TONES: dict[DatasetState, Tone] = {
     DatasetState.STOPPED: "warn",
 }
 """What each state feels like."""
-
-STATE_CELLS = len("▶ running")
-"""Cells of the state's column: the longest sign and word."""
-
-STATE_WORDS = {DatasetState.BUDGET_REACHED: "budget"}
-"""Shorter words where the state's own is too long for a column."""
-
-ENDED = frozenset({DatasetState.SKIPPED, DatasetState.BUDGET_REACHED, DatasetState.DONE})
-"""States in which nothing more is to come."""
-
-NAME_CELLS = 20
-"""Cells for names on a narrow screen: with them, bar and counts still fit into 80 columns."""
-
-
-def is_seen(view: DatasetView) -> bool:
-    """Tell whether anything was said of a dataset but its plan; before that its counts are unknown, not 0."""
-    return view.updated_at is not None or view.state is not DatasetState.WAITING or view.done > 0
-
-
-def made(tokens: int | None, budget: int | None) -> str:
-    """Give tokens made of the budget: ``6.9/10.0 M tok``, or ``950/10.0 k tok``."""
-    have, most = units.tokens(tokens), units.tokens(budget)
-    if budget is None:
-        return f"{have} tok"
-    scale = most.rpartition(" ")[2]
-    return f"{have.removesuffix(f' {scale}')}/{most} tok"
-
-
-def figures(view: DatasetView, now: datetime, zone: tzinfo | None, *, errors: bool) -> tuple[str, ...]:
-    """Give a dataset's figures, from the most to the least important; unknown ones are ``--``.
-
-    Args:
-        view: The dataset.
-        now: The present.
-        zone: The operator's zone; None is this machine's.
-        errors: Whether there are any in the run; without one the title's 0 says enough.
-    """
-    ended, seen = view.state in ENDED, is_seen(view)
-    return (
-        f"{units.count(view.done if seen else None)}/{units.count(view.total)}",
-        "ended" if ended else f"ends {words.clock(view.eta, now, zone)}",
-        f"{units.count(view.errors if seen else None)} err" if errors else "",
-        made(view.tokens, view.budget),
-        f"{units.count(view.mean_completion_tokens)} tok/req",
-        units.requests_rate(view.requests_per_s if view.state is DatasetState.RUNNING else None),
-    )
-
-
-def columns(rows: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
-    """Pad figures on the left so that each stands below its like."""
-    widths = [max(cell_len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    return [
-        tuple(" " * (width - cell_len(cell)) + cell for cell, width in zip(row, widths, strict=True)) for row in rows
-    ]
-
-
-def before(view: DatasetView) -> float:
-    """Give the share that former processes of the job had done, 0 to 1, on the scale of ``view.share``."""
-    return (view.share or 0.0) * min(1.0, view.done_before / view.done) if view.done else 0.0
-
-
-def flight(view: DatasetView) -> float:
-    """Give the share that is sent and not yet answered, 0 to 1."""
-    return min(1.0, view.in_flight / view.total) if view.total and view.in_flight else 0.0
 
 
 def summary(views: Sequence[DatasetView]) -> str:
@@ -119,52 +59,159 @@ def summary(views: Sequence[DatasetView]) -> str:
 
 
 class ProgressPanel(Panel):
-    """One meter for each dataset."""
+    """One meter for each dataset, and a cursor to open one."""
 
     HELP: ClassVar[str] = """\
 ### Datasets
 
-One line each, in the order of the run: state, bar, prompts done of all, when it ends (your local time), completion
-tokens of its budget, requests that failed for good, mean completion in tokens, requests a second.
+One line each, in the order of the run: name, state, bar, prompts done of all, when it ends (your local time; as a range
+that holds four times out of five where there is room), requests that failed for good when there are any, mean
+completion, completion tokens of the budget, requests a second. On a narrow screen the last ones go first.
 
-- The bar's dim part was done by former processes of the job; then comes what this one did, then what is in flight.
-- A dataset ends with its last prompt or with its token budget, whichever comes first; the bar shows the nearer end.
+- The bar is all of its prompts: `═` done by former processes of the job, `━` by this one, `╍` in flight, `─` to do.
+- `┃` is where the token budget will end it, by the expected mean length; the prompts behind it are left out. A dataset
+  without the mark ends with its last prompt.
+- Beside the mean, in tokens per request: `↗` the newest answers are longer than those before, `↘` shorter, `→` alike.
+  That is of the last hour or so, and said only where it is more than chance. Falling requests a second with a growing
+  mean is ordinary: answers get longer, the server is no slower.
 - *skipped* means that nothing was left to do. That is what should happen after a restart.
-- Falling requests a second with a growing mean completion is ordinary: answers get longer, the server is no slower.
 - Errors should stay at or near 0. Source: the job's log and its `progress.jsonl`.
+- Up and down go to a dataset, Enter opens it: lengths, progress, errors by kind. So does a double click.
 """
     TITLE: ClassVar[str] = "Datasets"
     DEFAULT_CSS = """
-    ProgressPanel { max-height: 60vh; overflow-y: auto; scrollbar-size-vertical: 1; }
+    ProgressPanel {
+        max-height: 60vh;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        padding: 0 1 0 0;
+        & > Meter.-cursor { text-style: bold; }
+    }
     """
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("up,k", "move(-1)", "Former dataset", show=False),
+        Binding("down,j", "move(1)", "Next dataset", show=False),
+        Binding("pageup,ctrl+u", "move(-8)", "Eight up", show=False),
+        Binding("pagedown,ctrl+d", "move(8)", "Eight down", show=False),
+        Binding("home,g", "move(-9999)", "First dataset", show=False),
+        Binding("end,G", "move(9999)", "Last dataset", show=False),
+    ]
+
+    class Opened(Message):
+        """The operator wants to see a dataset closely."""
+
+        def __init__(self, name: str) -> None:
+            super().__init__()
+            self.name = name
+            """Which."""
+
+    chosen: var[str] = var("")
+    """The dataset at the cursor; empty for the one at work."""
 
     def __init__(self, zone: tzinfo | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
         """Take the operator's zone; None is this machine's."""
         super().__init__(zone, id=id)
         self._meters: list[Meter] = []
+        self._names: tuple[str, ...] = ()
+        self._at_work: tuple[int, int] | None = None
+        self._kept_in_sight: object = None
+
+    @property
+    def dataset(self) -> str:
+        """The dataset at the cursor, else the first one at work, else the first; empty when there is none."""
+        place = self._place
+        return self._names[place] if self._names else ""
+
+    @property
+    def _place(self) -> int:
+        """Where the cursor is; without the focus there is none, and what is at work counts."""
+        if self.has_focus and self.chosen in self._names:
+            return self._names.index(self.chosen)
+        return self._at_work[0] if self._at_work is not None else 0
+
+    def at_hand(self) -> tuple[str, ...]:
+        """Give the dataset at the cursor, else the one at work, as one line."""
+        return (" ".join(without_bars(row) for row in drawn(self._meters[self._place])),) if self._meters else ()
 
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Draw the datasets, adding those that are new."""
         views = snapshot.datasets
-        errors = any(view.errors for view in views)
         self._fit(len(views))
-        width = min(max(NAME_CELLS, self.size.width // 4), max((cell_len(view.name) for view in views), default=0))
-        for meter, view, row in zip(
-            self._meters, views, columns([figures(view, now, self.zone, errors=errors) for view in views]), strict=True
-        ):
-            meter.label, meter.label_width = view.name, width
-            meter.sign, meter.state = SIGNS[view.state], STATE_WORDS.get(view.state, view.state.value)
-            meter.state_width, meter.tone = STATE_CELLS, TONES[view.state]
-            meter.before, meter.share, meter.flight = before(view), view.share, flight(view)
+        self._names = tuple(view.name for view in views)
+        busy = [place for place, view in enumerate(views) if view.state in AT_WORK]
+        self._at_work = (busy[0], busy[-1]) if busy else None
+        lines = laid(views, now, self.zone, self.scrollable_content_region.width - 1)
+        for meter, view, row in zip(self._meters, views, lines.rows, strict=True):
+            meter.label, meter.label_width = view.name, lines.names
+            meter.sign, meter.state = SIGNS[view.state], _word(view) if lines.worded else ""
+            meter.state_width, meter.tone = STATE_CELLS if lines.worded else 1, TONES[view.state]
+            bar = parts(view)
+            meter.before, meter.share, meter.flight, meter.mark = bar.before, bar.done, bar.flight, bar.mark
             meter.figures = row
+            meter.alert = row[lines.errors] if lines.errors is not None and view.errors else ""
+        self._draw_cursor()
+        self._keep_in_sight()
         broken = words.link_broken(snapshot.link)
         newest = max((view.updated_at for view in views if view.updated_at), default=None)
         age = words.as_of(words.seen_until(newest, snapshot.link), now, self.zone)
         self.say(words.joined(age if broken else "", summary(views)), old=broken)
 
     def on_resize(self) -> None:
-        """Choose again how much of the names is shown."""
+        """Choose again what there is room for."""
         self._draw()
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Show the cursor, or hide it."""
+        super().watch_has_focus(has_focus)
+        self._draw_cursor()
+        self._keep_in_sight()
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to the dataset under the mouse; open it at the second click."""
+        meter = next((meter for meter in self._meters if meter is event.widget), None)
+        if meter is None:
+            return
+        self.chosen = self._names[self._meters.index(meter)]
+        self._draw_cursor()
+        if event.chain == DOUBLE:
+            event.stop()
+            self.post_message(self.Opened(self.dataset))
+
+    def action_move(self, steps: int) -> None:
+        """Go some datasets up or down."""
+        if not self._names:
+            return
+        place = min(len(self._names) - 1, max(0, self._place + steps))
+        self.chosen = self._names[place]
+        self._draw_cursor()
+        self._keep_in_sight()
+
+    def _draw_cursor(self) -> None:
+        """Mark the line of the cursor while the pane has the focus; the cell for it stays."""
+        at = self._place if self.has_focus else -1
+        for place, meter in enumerate(self._meters):
+            meter.lead = CURSOR if place == at else " "
+            meter.set_class(place == at, "-cursor")
+
+    def _keep_in_sight(self) -> None:
+        """Scroll so that the cursor, or else what is at work, can be seen; only when one of these has changed."""
+        if self.has_focus:
+            wanted = (self._place, self._place)
+        elif self._at_work is not None:
+            wanted = self._at_work
+        else:
+            return
+        seen = (wanted, len(self._meters), self.size.height)
+        if seen == self._kept_in_sight or not self.size.height:
+            return
+        self._kept_in_sight = seen
+        first, last = wanted
+        top, height = round(self.scroll_offset.y), self.scrollable_content_region.height
+        # One line above what is at work stays in sight: what has just ended.
+        least, most = max(0, last + 1 - height), max(0, first - (0 if self.has_focus else 1))
+        target = min(max(top, least), max(least, most)) if least <= most else first
+        if target != top:
+            self.scroll_to(y=target, animate=False)
 
     def _fit(self, count: int) -> None:
         """Have as many meters as there are datasets."""
@@ -173,3 +220,7 @@ tokens of its budget, requests that failed for good, mean completion in tokens, 
         while len(self._meters) < count:
             self._meters.append(Meter())
             self.mount(self._meters[-1])
+
+
+def _word(view: DatasetView) -> str:
+    return STATE_WORDS.get(view.state, view.state.value)

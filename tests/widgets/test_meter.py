@@ -86,6 +86,54 @@ async def test_a_mark_stands_where_it_is_set() -> None:
             assert line(one).index("┃") == at
 
 
+async def test_what_the_mark_leaves_out_is_told_from_what_is_still_to_do() -> None:
+    one = Meter("", 0.25, "x", mark=0.5)
+    async with Stage(one).run_test(size=(42, 3)) as pilot:
+        assert line(one)[:40] == "━" * 10 + "─" * 10 + "┃" + "┈" * 19
+        one.share = None
+        await pilot.pause()
+        assert line(one)[:40] == "┄" * 20 + "┃" + "┄" * 19
+        one.share, one.mark = 1.0, None
+        await pilot.pause()
+        assert line(one)[:40] == "━" * 40
+
+
+async def test_what_is_under_way_is_seen_however_little_it_is() -> None:
+    one = Meter("", 0.5, "x", flight=0.000_01)
+    async with Stage(one).run_test(size=(42, 3)) as pilot:
+        assert line(one).count("╍") == 1
+        for share, flight in ((0.5, 0.0), (1.0, 0.1)):
+            one.share, one.flight = share, flight
+            await pilot.pause()
+            assert "╍" not in line(one)
+
+
+async def test_a_figure_may_be_a_warning_and_a_cursor_stands_before_all() -> None:
+    one = Meter("B1", 0.5, ("3,452/10,000", "41 err"))
+    async with Stage(one).run_test(size=(60, 3)) as pilot:
+        plain = line(one)
+        one.lead, one.alert = "▸", "41 err"
+        await pilot.pause()
+        assert line(one).startswith("▸B1 ")
+        assert cell_len(line(one)) == cell_len(plain) == 60
+        styles = {segment.text.strip(): segment.style for segment in one.render_line(0)}
+        assert styles["41 err"] != styles["3,452/10,000"]
+        one.lead = " "
+        await pilot.pause()
+        assert line(one).startswith(" B1 ")
+
+
+SHARES = st.none() | st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1, 2)
+
+
+@given(st.integers(0, 200), SHARES, st.floats(-1, 2), st.floats(allow_nan=True), SHARES)
+def test_any_bar_is_as_wide_as_its_room(
+    width: int, share: float | None, before: float, flight: float, mark: float | None
+) -> None:
+    pieces = Meter("", share, before=before, flight=flight, mark=mark)._bar(width)
+    assert sum(len(text) for text, _ in pieces) == width
+
+
 @given(st.lists(st.text("ab", max_size=5), min_size=1), st.data())
 def test_a_mark_takes_one_cell(texts: list[str], data: st.DataObject) -> None:
     bar = "".join(texts)
