@@ -44,6 +44,7 @@ from console.history_rows import (
     time_of,
 )
 from console.history_samples import Sampler, ServerSample
+from console.recorder import Recorder
 from remote.log_cursor import CommandCursor
 
 if TYPE_CHECKING:
@@ -55,6 +56,7 @@ if TYPE_CHECKING:
     from console.history_samples import Sample
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
+    from console.recorder import Remembered
 
 __all__ = ["History", "Place", "Restored", "history_path", "run_key"]
 
@@ -80,7 +82,8 @@ class History:
         self._lock: int | None = None
         self._base: sqlite3.Connection | None = None
         self._sampler = Sampler()
-        self._samples: list[Sample] = []
+        self._recorder = Recorder()
+        self._samples: list[Sample | Remembered] = []
         self.trouble = ""
         """Why nothing is kept any more, as a sentence; empty while all is well."""
         self.notices: list[str] = []
@@ -123,10 +126,17 @@ class History:
         if self._write(forget) and self._base is not None:
             self.notices.append("What the last console had read is of another version or plan; the logs are read anew.")
 
-    def note(self, snapshot: Snapshot) -> None:
-        """Take in what the screen shows; of this, few figures are kept, with the next save."""
-        if self._base is not None:
-            self._samples.extend(self._sampler.take(snapshot))
+    def note(self, snapshot: Snapshot) -> bool:
+        """Take in what the screen shows; of this, few figures are kept, with the next save.
+
+        Returns:
+            Whether something happened that is worth a save of its own, also while no line comes.
+        """
+        if self._base is None:
+            return False
+        happened = self._recorder.take(snapshot)
+        self._samples += (*self._sampler.take(snapshot), *happened)
+        return bool(happened)
 
     def save(self, cursors: Mapping[Place, AnyCursor], state: bytes, lines: Sequence[LogLine], at: datetime) -> bool:
         """Keep how far each log was read, with what was derived from exactly these bytes.

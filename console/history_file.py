@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-VERSION = 2
+VERSION = 3
 """Of the tables below, in the file's ``user_version``; a file of another version is moved aside, but for those that
 ``UPGRADES`` knows."""
 
@@ -26,11 +26,18 @@ _COMMANDS = """
 CREATE TABLE commands (source TEXT NOT NULL, command TEXT NOT NULL, cursor TEXT NOT NULL,
                        PRIMARY KEY (source, command)) WITHOUT ROWID;
 """
-UPGRADES = {1: _COMMANDS}
+_PAST = """
+CREATE TABLE changes  (at REAL NOT NULL, verdict TEXT NOT NULL, cause TEXT NOT NULL, headline TEXT NOT NULL);
+CREATE TABLE marks    (at REAL NOT NULL, kind TEXT NOT NULL, what TEXT NOT NULL, name TEXT NOT NULL,
+                       count INTEGER NOT NULL, who TEXT NOT NULL);
+CREATE TABLE readings (at REAL PRIMARY KEY, packed BLOB NOT NULL);
+"""
+UPGRADES = {1: _COMMANDS + _PAST, 2: _PAST}
 """What makes a file of the present version out of one of a former version."""
 
 SCHEMA = f"""
 {_COMMANDS}
+{_PAST}
 CREATE TABLE cursors (source TEXT NOT NULL, path TEXT NOT NULL, inode INTEGER NOT NULL, offset INTEGER NOT NULL,
                       mark TEXT NOT NULL, PRIMARY KEY (source, path)) WITHOUT ROWID;
 CREATE TABLE state   (id INTEGER PRIMARY KEY CHECK (id = 1), saved_at REAL NOT NULL, packed BLOB NOT NULL);

@@ -18,8 +18,10 @@ KEPT_DAYS = 90
 """Days without a console after which a run's history goes. A run lasts days, and who comes back to it does so in weeks;
 a history is some megabytes."""
 
-_OURS = re.compile(r"(?P<run>[a-z0-9-]+-[0-9a-f]{12})\.(?:sqlite3(?:-wal|-shm|-journal)?|damaged|lock)")
-"""What ``history_file`` makes for a run."""
+_OURS = re.compile(
+    r"(?P<run>[a-z0-9-]+-[0-9a-f]{12})\.(?:sqlite3(?:-wal|-shm|-journal)?|damaged|lock|looked|screen\.(?:json|damaged))"
+)
+"""What ``history_file``, ``looked`` and ``kept`` make for a run."""
 
 _DAY_S = 86_400.0
 

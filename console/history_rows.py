@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from console.history_samples import EtaSample, ServerSample, VerdictSample
 from console.job.events import LogLine, Source
+from console.job.timeline_changes import Change
+from console.job.timeline_marks import Mark
+from console.recorder import PackedReading
 from remote.frames import Cursor
 from remote.log_cursor import CommandCursor
 
@@ -18,12 +21,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from console.history_samples import Sample
+    from console.recorder import Remembered
 
 KEPT_LINES = 5_000
 """Lines kept per source: what a log pane holds."""
 
 LINE_CHARS = 4_096
 """Characters kept of a line: longer ones are dumps of a server's arguments, which nobody looks for here."""
+
+KEPT_EVENTS = 5_000
+"""Changes of the verdict that are kept, and marks: weeks of them."""
+
+KEPT_READINGS = 4_000
+"""Whole readings that are kept, some 5 MB: two weeks of one each five minutes."""
 
 KEPT_SAMPLES_S = 31 * 86_400.0
 """Seconds that the server's figures are kept."""
@@ -125,20 +135,39 @@ def put_lines(base: sqlite3.Connection, lines: Sequence[LogLine]) -> None:
         )
 
 
-def put_samples(base: sqlite3.Connection, samples: Iterable[Sample]) -> None:
-    """Keep figures; the server's are dropped after a month."""
+def put_samples(base: sqlite3.Connection, samples: Iterable[Sample | Remembered]) -> None:
+    """Keep figures and what happened; the server's figures are dropped after a month, of the rest the newest stay."""
     for sample in samples:
         at = sample.at.timestamp()
         match sample:
+            case Change():
+                told = (at, sample.verdict.value, sample.cause, sample.headline)
+                base.execute("INSERT INTO changes VALUES (?, ?, ?, ?)", told)
+                _drop(base, "changes", KEPT_EVENTS)
+            case Mark():
+                row = (at, sample.kind.value, _shortened(sample.what), sample.name, sample.count, sample.by)
+                base.execute("INSERT INTO marks VALUES (?, ?, ?, ?, ?, ?)", row)
+                _drop(base, "marks", KEPT_EVENTS)
+            case PackedReading():
+                base.execute("INSERT OR REPLACE INTO readings VALUES (?, ?)", (at, sample.packed))
+                _drop(base, "readings", KEPT_READINGS)
             case ServerSample():
-                row = (at, sample.running, sample.queue, sample.usage, sample.throughput)
-                base.execute("INSERT INTO server VALUES (?, ?, ?, ?, ?)", row)
+                figures = (at, sample.running, sample.queue, sample.usage, sample.throughput)
+                base.execute("INSERT INTO server VALUES (?, ?, ?, ?, ?)", figures)
                 base.execute("DELETE FROM server WHERE at < ?", (at - KEPT_SAMPLES_S,))
             case VerdictSample():
                 base.execute("INSERT INTO verdicts VALUES (?, ?, ?)", (at, sample.verdict, sample.cause))
             case EtaSample():
-                told = (sample.eta.timestamp(), *(end and end.timestamp() for end in (sample.low, sample.high)))
-                base.execute("INSERT INTO etas VALUES (?, ?, ?, ?)", (at, *told))
+                ends = (sample.eta.timestamp(), *(end and end.timestamp() for end in (sample.low, sample.high)))
+                base.execute("INSERT INTO etas VALUES (?, ?, ?, ?)", (at, *ends))
+
+
+def _drop(base: sqlite3.Connection, table: str, kept: int) -> None:
+    """Drop a table's oldest rows."""
+    base.execute(
+        f"DELETE FROM {table} WHERE at < (SELECT at FROM {table} ORDER BY at DESC LIMIT 1 OFFSET ?)",  # noqa: S608 - a name of ours
+        (kept - 1,),
+    )
 
 
 def time_of(seconds: float) -> datetime:

@@ -5,34 +5,21 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from console.job.timeline_changes import Change
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
-    from console.job.snapshot import Judgement, Verdict
+    from console.job.snapshot import Verdict
+
+__all__ = ["Change", "Survey", "Transport", "neighbour", "paced"]
 
 SPEEDS = (1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 600.0, 1200.0, 3600.0, 7200.0)
 """How many seconds of the log pass in one of ours."""
 
 DEFAULT_SPEED = 600.0
 """Ten minutes of the log in a second: 55 hours take five and a half minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """From here on another verdict or cause held.
-
-    Attributes:
-        at: Since when, to a minute.
-        verdict: The one word.
-        cause: Why.
-        headline: The sentence that it was told in at first.
-    """
-
-    at: datetime
-    verdict: Judgement
-    cause: str
-    headline: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 import click
 
+from console.history_past import UNWATCHED, reading_near
 from console.job.decision import Decision, Lengths, decide, decision_values
 from console.job.decision_words import Section, clock, sections, verdict_line
 from console.job.snapshot import Judgement
@@ -27,6 +28,7 @@ from console.report_history import NoHistory, kept, newest, outline
 from console.report_pages import markdown, page
 from console.report_run import Story, story_sections, story_values
 from console.run_files import path_of
+from console.since_values import since_values
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from console.config import Settings
+    from console.job.snapshot import Snapshot
     from console.journal import Entry
     from console.replay_files import Given, Recording
     from console.report_history import Kept
@@ -64,17 +67,21 @@ class Report:
         return (page if form == "html" else markdown)(self.title, self.lead, self.sections)
 
 
-def run_report(given: Given, settings: Settings | None, moment: str | None, form: str) -> int:
-    """Print the record of a moment, or the report of the whole run.
+def run_report(given: Given, settings: Settings | None, moment: str | None, form: str, since: str | None = None) -> int:
+    """Print the record of a moment, the report of the whole run, or what happened since a moment.
 
     Args:
         given: Recorded logs; without any the history is read that belongs to the settings.
         settings: The run's config, when there is one.
         moment: As the operator wrote it; None for the whole run.
         form: ``md``, ``html`` or ``json``.
+        since: As the operator wrote it; None for the other two.
     """
     try:
-        made = _of_logs(given, settings, moment) if given.names else _of_history(settings, moment)
+        if since is not None:
+            made = _since(given, settings, since)
+        else:
+            made = _of_logs(given, settings, moment) if given.names else _of_history(settings, moment)
     except (OSError, BadMoment) as error:
         click.echo(f"The report can't be made: {why(error)}", err=True)
         return 2
@@ -137,7 +144,13 @@ def _of_history(settings: Settings | None, moment: str | None) -> Report:
     if at >= history.saved_at:
         snapshot, lengths, _ = newest(history, settings)
         return record_report(decide(snapshot, lengths.told(), limits_of(settings)), zone)
-    return record_report(decide(outline(history, at), (), limits_of(settings)), zone)
+    return record_report(decide(_kept_reading(settings, at) or outline(history, at), (), limits_of(settings)), zone)
+
+
+def _kept_reading(settings: Settings, at: datetime) -> Snapshot | None:
+    """The whole reading that was kept last before a moment; None when that was too long before."""
+    found = reading_near(path_of(settings), at)
+    return found if found is not None and timedelta() <= at - found.at <= UNWATCHED else None
 
 
 def _kept_story(history: Kept, settings: Settings) -> Story:
@@ -145,6 +158,31 @@ def _kept_story(history: Kept, settings: Settings) -> Story:
     changes = tuple(Change(sample.at, Judgement(sample.verdict), sample.cause, "") for sample in history.verdicts)
     snapshot, lengths, forecasts = newest(history, settings)
     return Story(history.first, changes, forecasts, decide(snapshot, lengths.told(), limits_of(settings)))
+
+
+# ---------------------------------------------------------------- since a moment
+
+
+def _since(given: Given, settings: Settings | None, words: str) -> Report:
+    from console import report_since  # noqa: PLC0415 - only this report needs it
+
+    present: datetime | None = None
+    if given.names:
+        recording = load(given, settings)
+        tell_guesses(recording)
+        told_since, zone = report_since.since_of_logs(recording, words), recording.plan.zone
+    elif settings is None:
+        raise NoHistory("give --server-log or --job-log, or a config whose run a console has followed.")
+    else:
+        present = datetime.now(UTC)
+        told_since = report_since.since_of_history(settings, words, present)
+        zone = present.astimezone().tzinfo or UTC
+    return Report(
+        report_since.since_title(told_since, zone),
+        report_since.since_lead(told_since, present),
+        report_since.since_sections(told_since, zone),
+        since_values(told_since),
+    )
 
 
 # ---------------------------------------------------------------- as reports

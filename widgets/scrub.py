@@ -58,7 +58,7 @@ class Scrub(Widget):
         & > .scrub--note { color: $foreground; }
         & > .scrub--unread { color: $foreground 40%; }
         & > .scrub--good { color: $text-success; }
-        & > .scrub--blind { color: $foreground 60%; }
+        & > .scrub--blind { color: $foreground-muted; }
         & > .scrub--warn { color: $text-warning; }
         & > .scrub--bad { color: $text-error; }
     }

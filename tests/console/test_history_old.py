@@ -59,7 +59,8 @@ def names(folder: Path) -> set[str]:
 
 def test_what_nobody_has_opened_for_long_goes_whole(folder: Path, present: Path) -> None:
     old, young = history(folder, "old", OLD), history(folder, "young", YOUNG)
-    old.with_suffix(".damaged").write_text("x")
+    for suffix in (".damaged", ".screen.json", ".screen.damaged"):
+        old.with_suffix(suffix).write_text("x")
     old.with_name(old.name + "-wal").write_text("x")
     aged(folder, old.stem, OLD)
     assert remove_old(present, NOW) == (old.stem,)

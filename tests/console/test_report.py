@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
@@ -21,6 +22,7 @@ from console.job.decision_words import Section
 from console.job.events import Source
 from console.job.tracker import Tracker
 from console.journal import Journal, Kind
+from console.looked import keep_look
 from console.planned import limits_of, plan_of
 from console.report_history import zone_named
 from console.report_pages import markdown, page
@@ -276,7 +278,8 @@ def test_of_a_former_moment_the_history_tells_what_it_kept(settings: Settings, t
     assert (record["verdict"], record["cause"]) == ("wait", "kv_limited")
     assert record["server"]["running"] == 50
     assert record["eta_low"] < record["eta"] < record["eta_high"]
-    assert record["datasets"] == []
+    assert after(1230 - 360).isoformat() <= record["at"] <= after(1230).isoformat()
+    assert (record["datasets"][2]["name"], record["datasets"][2]["state"]) == ("B3_magicoder", "running")
     before = values(*config(tmp_path), "--moment", (T0 - timedelta(days=1)).isoformat())
     assert (before["verdict"], before["eta"]) == ("blind", None)
 
@@ -343,3 +346,90 @@ def test_the_report_lists_what_was_done(settings: Settings, tmp_path: Path) -> N
     assert text.count("me@desk") == 2
     values = json.loads(CliRunner().invoke(cli, [*config(tmp_path), "report", "--format", "json"]).output)
     assert [entry["kind"] for entry in values["journal"]] == ["action", "verdict", "note"]
+
+
+def test_where_no_whole_reading_was_kept_the_history_tells_the_outline(settings: Settings, tmp_path: Path) -> None:
+    keep(settings)
+    with closing(sqlite3.connect(path_of(settings))) as base, base:
+        base.execute("DELETE FROM readings")
+    record = values(*config(tmp_path), "--moment", after(1230).isoformat())
+    assert (record["verdict"], record["cause"]) == ("wait", "kv_limited")
+    assert record["server"]["running"] == 50
+    assert record["datasets"] == []
+
+
+# ---------------------------------------------------------------- since a moment
+
+
+def test_since_a_moment_of_recorded_logs(tmp_path: Path) -> None:
+    files = a_whole_run().files(tmp_path)
+    told = values(*files, "--since", "30m")
+    assert (told["from"], told["to"]) == (after(1800).isoformat(), after(3600).isoformat())
+    assert told["happened"]
+    assert [mark["name"] for mark in told["datasets_ended"]] == ["B3_magicoder"]
+    assert told["datasets_began"] == []
+    assert told["verdict_now"]["cause"] == "finished"
+    assert told["verdicts"][-1]["cause"] == "finished"
+    assert told["verdict_before"]["cause"] == "kv_limited"
+    assert told["prompts_done"] > 1000
+    assert told["eta"]["then"]["eta"] is not None
+    text = reported(*files, "--since", "start+40m").stdout
+    assert text.startswith("# From Tue 2026-02-24 02:30 UTC to Tue 2026-02-24 03:00 UTC\n")
+    assert "**Something happened in 30 min. Now: WAIT finished.**" in text
+    assert "B3_magicoder: budget reached" in text
+    assert "## Verdict" in text
+    assert "## End of the run" in text
+
+
+def test_since_is_the_same_in_every_format(tmp_path: Path) -> None:
+    files = a_run_with_a_death(30).files(tmp_path)
+    seen = Seen(reported(*files, "--since", "20m", "--format", "html").stdout)
+    assert not {"script", "img", "link", "iframe"} & seen.tags
+    told = values(*files, "--since", "20m")
+    text = reported(*files, "--since", "20m").stdout.replace("\\", "")
+    for change in told["verdicts"]:
+        assert change["cause"] in seen.words
+        assert change["cause"] in text
+    assert "server_down" in {change["cause"] for change in told["verdicts"]}
+
+
+def test_of_a_calm_stretch_it_says_that_nothing_happened(tmp_path: Path) -> None:
+    done = reported(*a_run(minutes=60).files(tmp_path), "--since", "5m")
+    assert "**Nothing happened in 5 min. Now: WAIT kv limited.**" in done.stdout
+
+
+@pytest.mark.parametrize("moment", ["soon", "last", "start+", "5 parsecs"])
+def test_a_since_that_is_none_is_a_sentence(tmp_path: Path, moment: str) -> None:
+    done = reported(*a_run(minutes=2).files(tmp_path), "--since", moment)
+    assert done.exit_code == 2
+    assert done.stderr.startswith("The report can't be made: --since ")
+
+
+def test_since_and_a_moment_do_not_go_together(tmp_path: Path) -> None:
+    done = reported(*a_run(minutes=2).files(tmp_path), "--since", "1m", "--moment", "end")
+    assert (done.exit_code, "not both" in done.stderr) == (2, True)
+
+
+def test_since_the_last_look_is_of_the_history(settings: Settings, tmp_path: Path) -> None:
+    keep(settings)
+    unknown = reported(*config(tmp_path), "--since", "last")
+    assert (unknown.exit_code, "It was not kept when" in unknown.stderr) == (2, True)
+    keep_look(path_of(settings), after(1200))
+    kept = Journal(journal_path(settings), host="gpu01", clock=lambda: after(1500), user="you@lab")
+    kept.write(Kind.NOTE, "looks well")
+    told = values(*config(tmp_path), "--since", "last")
+    assert (told["from"], told["to"]) == (after(1200).isoformat(), after(2400).isoformat())
+    assert [note["what"] for note in told["notes"]] == ["looks well"]
+    assert told["prompts_done"] > 0
+    assert told["eta"]["then"]["eta"] is not None
+    text = reported(*config(tmp_path), "--since", "last").stdout
+    assert "no console has looked since." in text
+    assert "you@lab" in text
+    by_time = values(*config(tmp_path), "--since", after(1200).isoformat())
+    assert {**by_time, "from": told["from"]} == told
+
+
+def test_since_without_a_history_is_a_sentence(settings: Settings, tmp_path: Path) -> None:
+    none = reported(*config(tmp_path), "--since", "2h")
+    assert (none.exit_code, "No console has kept a history" in none.stderr) == (2, True)
+    assert not path_of(settings).exists()
