@@ -1,0 +1,134 @@
+"""What is taken off the screen: text to the clipboard, a picture with its reading, the mouse for selecting."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import UTC
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from textual import work
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen, Screen, ScreenResultType
+
+from console import clipboard, pictures
+from console.messages import NoticeGiven
+from console.panels.verdict import VerdictPanel
+from console.screens.log_reading import LogReadingScreen
+from widgets.drawn import drawn
+from widgets.plain import clean
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from console.job.snapshot import Snapshot
+    from console.panels.panel import Panel
+    from console.screens.setup import Setup
+
+
+def copy_out(screen: Screen[Any], lines: Sequence[str]) -> None:
+    """Copy to where the terminal takes it (OSC 52) and into a file, and tell the operator where it is.
+
+    Args:
+        screen: The screen from which it is copied.
+        lines: What is copied; nothing is told of as such.
+    """
+    if not lines:
+        screen.notify("There is nothing to copy here.", markup=False)
+        return
+    text = "".join(f"{line}\n" for line in lines) if len(lines) > 1 else lines[0]
+    size = len(text.encode("utf-8", "replace"))
+    if size <= clipboard.MOST_BYTES:
+        screen.app.copy_to_clipboard(text)
+    path = clipboard.copies_path()
+    try:
+        clipboard.keep(text, path)
+    except clipboard.NotKept as error:
+        screen.notify(str(error), severity="warning", markup=False)
+        return
+    much = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
+    where = f"by OSC 52 and into {clipboard.short(path)}"
+    if size > clipboard.MOST_BYTES:
+        where = f"into {clipboard.short(path)} only: {size:,} bytes are more than a terminal's clipboard takes"
+    screen.notify(f"Copied {much} {where}.", markup=False)
+
+
+class CopyingScreen(LogReadingScreen):
+    """A screen of panes from which text, pictures and the mouse can be taken."""
+
+    setup: Setup
+
+    @property
+    def known(self) -> Snapshot | None:
+        """What is known of the run; the subclass's to say."""
+        return None
+
+    @property
+    def pane(self) -> Panel | None:
+        """The pane that has the focus; the subclass's to say."""
+        return None
+
+    @property
+    def _pane_to_copy(self) -> Panel:
+        """The pane that has the focus; without any, the verdict, which says the most."""
+        return self.pane or self.query_one(VerdictPanel)
+
+    def action_copy_line(self) -> None:
+        """Copy the log's line, the figure at hand, or the pane's sentence."""
+        if self.beside_logs:
+            super().action_copy_line()
+        else:
+            copy_out(self, self._pane_to_copy.at_hand())
+
+    def action_copy_block(self) -> None:
+        """Copy the log's marked lines, or the whole pane, with the host and the time above."""
+        if self.beside_logs:
+            super().action_copy_block()
+            return
+        now = self.setup.clock().astimezone(self.setup.zone)
+        head = clean(f"longwait  {self.setup.host}  {now:%a %d %b %Y %H:%M:%S %Z}")
+        copy_out(self, (head, *self._pane_to_copy.whole()))
+
+    def action_save_picture(self) -> None:
+        """Save a picture of the screen, and the reading behind it."""
+        at = self.setup.clock().astimezone(UTC)
+        self.write_picture(self.app.export_screenshot(title=f"longwait {self.setup.host}"), at)
+
+    @work(exclusive=True, group="picture", exit_on_error=False)
+    async def write_picture(self, picture: str, at: datetime) -> None:
+        """Write both files, without holding up the screen, and say where they are."""
+        try:
+            path = await asyncio.to_thread(
+                pictures.save, pictures.pictures_path(), self.setup.host, at, picture, self.known
+            )
+        except clipboard.NotKept as error:
+            self.post_message(NoticeGiven(str(error), "error"))
+            return
+        beside = " and its .json" if self.known is not None else ""
+        self.post_message(NoticeGiven(f"Saved {clipboard.short(path)}{beside}.", "info"))
+
+
+class Copied(Screen[ScreenResultType]):
+    """A screen of one part that scrolls, which can be copied: what is in sight, or all of it."""
+
+    COPIED: ClassVar[str] = ".listing"
+    """What is copied, as a selector."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "copy_line", "Copy", show=False, tooltip="Copies the rows in sight."),
+        Binding("Y", "copy_block", "Copy all", show=False, tooltip="Copies the whole list."),
+    ]
+
+    def action_copy_line(self) -> None:
+        """Copy the rows in sight."""
+        box = self.query_one(self.COPIED)
+        first = int(box.scroll_y)
+        copy_out(self, drawn(box, first, first + box.scrollable_content_region.height))
+
+    def action_copy_block(self) -> None:
+        """Copy all rows."""
+        copy_out(self, drawn(self.query_one(self.COPIED)))
+
+
+class CopiedList(ModalScreen[ScreenResultType], Copied[ScreenResultType]):
+    """A list over the screen that can be copied."""
