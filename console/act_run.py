@@ -6,12 +6,12 @@ import shlex
 from contextlib import aclosing
 from typing import TYPE_CHECKING, NamedTuple
 
+from console.act_upload import upload
 from console.act_words import processes, sentence, who
 from console.acts import CHECK_STEP, PROVE_STEP, PUT_STEP, START_STEP, STOP_STEP, ActResult, Step, Verb
 from console.job.lines import clean
 from console.job.units import duration
 from remote.errors import LinkLost, RemoteError
-from remote.files import put_file
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Callable
@@ -143,15 +143,23 @@ class Act:
         async with aclosing(self._launcher.stop(self._host, self._plan.process, self._grace_s)) as steps:
             async for step in steps:
                 self._asked, gone = True, step.step == "gone"
-                yield stop_words(step)
+                yield stop_words(step, self._grace_s)
         if not gone:
             raise LinkLost(f"The stop was not told to its end by {self._host.name}.", host=self._host.name)
         self._stopped = True
 
     async def _place(self) -> AsyncGenerator[str]:
         spec = self._launcher.spec
-        put = await put_file(self._host, spec.python, spec.script_path, self._plan.new_script or b"")
-        self._put = put
+        data = self._plan.new_script or b""
+        async with aclosing(upload(self._host, spec.python, spec.script_path, data, self._clock)) as uploading:
+            async for told in uploading:
+                if isinstance(told, str):
+                    yield told
+                else:
+                    self._put = told
+        put = self._put
+        if put is None:
+            raise ActError("The host has not said whether the script is in place.")
         kept = f"; the former one is kept at {put.kept}" if put.kept else ""
         yield clean(f"{put.sha256[:8]} is in place{kept}" if put.changed else f"{put.sha256[:8]} was there already")
 
@@ -227,14 +235,20 @@ def _after_lost_start() -> str:
     return f"The job may have been started; two starts never give two jobs. {AGAIN}"
 
 
-def stop_words(step: StopStep) -> str:
-    """How far a stop is."""
+def stop_words(step: StopStep, grace_s: float) -> str:
+    """How far a stop is, and how long the job has until KILL.
+
+    Args:
+        step: What was told.
+        grace_s: Seconds between TERM and KILL.
+    """
     match step.step:
         case "term":
             left = f", {step.left_group} of them outside its group" if step.left_group else ""
             return f"asked {processes(step.count)} to end{left}"
         case "waiting":
-            return f"waiting: {processes(step.count)} left after {duration(step.seconds)}"
+            left = f"waiting: {processes(step.count)} left after {duration(step.seconds)}"
+            return f"{left}, KILL in {duration(grace_s - step.seconds)}" if step.seconds < grace_s else left
         case "kill":
             return f"ended {processes(step.count)} with KILL after {duration(step.seconds)}"
         case _:

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from console.job.events import Source
+from console.job.transfer import Transfer
 from remote.errors import FileUnavailable, LinkLost
 from remote.fill import read_range
 from remote.pace import Pace
@@ -104,6 +105,18 @@ class Filler:
         self._wait_up = wait_up
         self._clock = clock
         self._files: dict[str, _File] = {}
+        self._since: datetime | None = None
+
+    def progress(self, at: datetime) -> Transfer | None:
+        """How far the past is; None while none is being filled in.
+
+        Args:
+            at: The moment.
+        """
+        files = self._files.values()
+        if self._since is None or not files:
+            return None
+        return Transfer(sum(file.at for file in files), sum(file.at + file.missing for file in files), self._since, at)
 
     async def run(self, tracker: Tracker) -> bool:
         """Fill in what lies before the present.
@@ -118,7 +131,14 @@ class Filler:
             await follower.caught_up.wait()
         if not tracker.past_missing:
             return False
-        past = self._fresh()
+        past, self._since = self._fresh(), self._clock()
+        try:
+            return await self._fill(past, tracker)
+        finally:
+            self._since = None
+
+    async def _fill(self, past: PastTracker, tracker: Tracker) -> bool:
+        """Read on until the past has come as far as the present, then put it in place."""
         while True:
             while self._missing() > LAST_STEP_BYTES:
                 await self._turn(past)

@@ -79,6 +79,12 @@ class SourceFollower:
         self._heard = False
         self.is_behind = True
         """More is known to be there than has come."""
+        self.behind_since: datetime | None = None
+        """Since when; None before it was looked at."""
+        self.behind_from: int | None = None
+        """Offset of the first byte that has come since; None before it."""
+        self.size: int | None = None
+        """The file's size, bytes, when the host last told; None before that."""
         self._every_line = every_line
         self.resets = 0
         """How often the file was rotated, truncated or replaced: what was read before is another file's."""
@@ -138,8 +144,10 @@ class SourceFollower:
                 if isinstance(event, (Chunk, CommandChunk)):
                     await self._take(event, tracker)
                     continue
-                if isinstance(event, Beat) and self._leap(event, tracker):
-                    return True
+                if isinstance(event, Beat):
+                    self.size = event.size
+                    if self._leap(event, tracker):
+                        return True
                 if isinstance(event, Waiting) or (isinstance(event, Beat) and event.at_end):
                     await self._reach_end(tracker)
                 self._hear(event, tracker)
@@ -175,6 +183,8 @@ class SourceFollower:
             else:
                 if self._lacks_its_past(chunk):
                     tracker.past_missing = True
+                if self.behind_from is None:
+                    self.behind_from = chunk.cursor.offset - len(chunk.data)
                 self.cursor = chunk.cursor
             self._took(lines)
         await self._outbox.put(lines)
@@ -183,7 +193,7 @@ class SourceFollower:
 
     def _fall_behind(self, tracker: Tracker) -> None:
         """More may be there than has come."""
-        self.is_behind = True
+        self.is_behind, self.behind_since, self.behind_from = True, self._clock(), None
         tracker.feed(self.source, b"", self._clock(), part=self.part, more=True)
 
     async def _reach_end(self, tracker: Tracker) -> None:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 from remote.step import ask
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from remote.host import Host
 
 KEEP = 10
@@ -20,6 +22,9 @@ MAX_READ_BYTES = 1_048_576
 
 PUT_TIMEOUT_S = 120.0
 """A script is small; what takes longer than this is a disk or a link that hangs."""
+
+SLOWEST_BYTES_PER_S = 50_000.0
+"""A large file has more time, as much as a bad line needs for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +74,15 @@ class SyntaxFault:
     text: str
 
 
-async def put_file(host: Host, python: str, path: str, data: bytes, *, keep: int = KEEP) -> PutResult:
+async def put_file(
+    host: Host,
+    python: str,
+    path: str,
+    data: bytes,
+    *,
+    keep: int = KEEP,
+    sent: Callable[[int], object] | None = None,
+) -> PutResult:
     """Put a file in place by an atomic rename; the former one is kept beside it as ``NAME.UTC-TIME.SHA8``.
 
     Args:
@@ -78,6 +91,7 @@ async def put_file(host: Host, python: str, path: str, data: bytes, *, keep: int
         path: The file there.
         data: Its content.
         keep: How many former versions stay.
+        sent: Told how many bytes are on their way, where the host can tell.
 
     Raises:
         CommandFailed: It was refused (permission, space, a folder) or arrived damaged; the former is as it was.
@@ -85,7 +99,8 @@ async def put_file(host: Host, python: str, path: str, data: bytes, *, keep: int
     """
     digest = hashlib.sha256(data).hexdigest()
     request = {"path": path, "size": len(data), "sha256": digest, "keep": keep}
-    answer = await ask(host, python, "put", request, data=data, timeout_s=PUT_TIMEOUT_S)
+    timeout_s = PUT_TIMEOUT_S + len(data) / SLOWEST_BYTES_PER_S
+    answer = await ask(host, python, "put", request, data=data, timeout_s=timeout_s, sent=sent)
     return PutResult(answer["path"], digest, answer["changed"], answer["kept"])
 
 

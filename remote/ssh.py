@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from contextlib import aclosing, asynccontextmanager, contextmanager
+from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
 from typing import TYPE_CHECKING
 
 import asyncssh
@@ -17,7 +17,7 @@ from remote.ssh_target import SshSettings
 from remote.ssh_words import command_line
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping, Sequence
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator, Mapping, Sequence
 
     from remote.host import Host
 
@@ -114,10 +114,24 @@ class SshHost:
             raise command_failed(self._name, argv, done.status, done.stderr)
         return done
 
-    async def _complete(self, argv: Sequence[str], stdin: bytes) -> Completed:
+    async def run_sending(
+        self, argv: Sequence[str], *, stdin: bytes, sent: Callable[[int], object], timeout_s: float = 30.0
+    ) -> Completed:
+        """See ``remote.sending.Sends``."""
+        try:
+            async with asyncio.timeout(timeout_s), self._runs:
+                return await self._complete(argv, stdin, sent)
+        except TimeoutError as error:
+            raise command_timed_out(self._name, argv, timeout_s) from error
+
+    async def _complete(
+        self, argv: Sequence[str], stdin: bytes, sent: Callable[[int], object] | None = None
+    ) -> Completed:
         async with self._session(argv, leash=not stdin) as process:
             with self._translated(argv):
-                out, err = await process.communicate(stdin or None)
+                if sent is not None:
+                    await _send(process, stdin, sent)
+                out, err = await process.communicate(None if sent is not None else stdin or None)
             return Completed(tuple(argv), self._status(argv, process), out, err)
 
     @asynccontextmanager
@@ -243,6 +257,16 @@ class SshHost:
         except (asyncssh.Error, ConnectionError) as error:
             lost = self._link_lost() if self._is_lost() else LinkLost(self._epitaph(error), host=self._name)
             raise lost from error
+
+
+async def _send(process: asyncssh.SSHClientProcess[bytes], data: bytes, sent: Callable[[int], object]) -> None:
+    """Give a command its input as fast as the line takes it; one that has ended says by its status why."""
+    with suppress(BrokenPipeError):
+        for at in range(0, len(data), _READ):
+            process.stdin.write(data[at : at + _READ])
+            await process.stdin.drain()
+            sent(min(len(data), at + _READ))
+        process.stdin.write_eof()
 
 
 async def _keep_tail(process: asyncssh.SSHClientProcess[bytes], said: bytearray) -> None:

@@ -20,9 +20,10 @@ from typing import TYPE_CHECKING, Any
 
 from remote.errors import CommandFailed, CommandTimedOut, JobAlreadyRuns, NoSession, NotOurProcess, RemoteError
 from remote.outcome import NOT_EXECUTABLE, NOT_FOUND, without_stop
+from remote.sending import Sends
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator, AsyncIterator, Mapping
+    from collections.abc import AsyncGenerator, AsyncIterator, Callable, Mapping
 
     from remote.host import Host
 
@@ -93,7 +94,14 @@ def encode(verb: str, request: Mapping[str, object]) -> str:
 
 
 async def ask(
-    host: Host, python: str, verb: str, request: Mapping[str, object], *, data: bytes = b"", timeout_s: float = 30.0
+    host: Host,
+    python: str,
+    verb: str,
+    request: Mapping[str, object],
+    *,
+    data: bytes = b"",
+    timeout_s: float = 30.0,
+    sent: Callable[[int], object] | None = None,
 ) -> Fields:
     """Carry out one step and give its answer.
 
@@ -104,6 +112,7 @@ async def ask(
         request: What the verb needs.
         data: A file's content, for the verbs that take one.
         timeout_s: Seconds it may take.
+        sent: Told how many bytes of ``data`` are on their way, where the host can tell.
 
     Raises:
         NotOurProcess: The process to be signalled is not the one that was meant.
@@ -115,7 +124,13 @@ async def ask(
     code = program(verb)
     stdin = b"%d\n%b%b\n%b" % (len(code), code, encode(verb, request).encode("ascii"), data)
     # What it raises in spite of ``check=False`` is a fault of the connection, not of the host's Python.
-    done = await host.run(argv, stdin=stdin, timeout_s=timeout_s, check=False)
+    if sent is not None and isinstance(host, Sends):
+        before = len(stdin) - len(data)
+        done = await host.run_sending(
+            argv, stdin=stdin, sent=lambda count: sent(max(0, count - before)), timeout_s=timeout_s
+        )
+    else:
+        done = await host.run(argv, stdin=stdin, timeout_s=timeout_s, check=False)
     if done.status != 0:
         raise _python_failed(host.name, argv, done.status, done.stderr.decode("utf-8", "replace"))
     answers = [line for line in done.stdout.splitlines() if _is_answer(line)]
