@@ -6,6 +6,7 @@ waits for it forever instead of ending, while another thread reads the end of th
 
 from __future__ import annotations
 
+import termios
 from contextlib import suppress
 from typing import TYPE_CHECKING, TextIO, cast
 
@@ -63,6 +64,41 @@ class LastingDriver(LinuxDriver):
         super().__init__(*given, **options)
         # Textual's writer and its own methods only write, flush and ask for the number.
         self._file = cast("TextIOWrapper", Outlet(cast("TextIO", self._file), self._end))
+
+    _mouse_ours = True
+
+    def turn_mouse(self, *, ours: bool) -> None:
+        """Have the terminal report the mouse to the console, or keep it for selecting text."""
+        self._mouse_ours = ours
+        if ours:
+            self._enable_mouse_support()
+        else:
+            self._disable_mouse_support()
+
+    def _enable_mouse_support(self) -> None:
+        """Ask for the mouse, unless it was given back: Textual asks again after a suspension."""
+        if self._mouse_ours:
+            super()._enable_mouse_support()
+
+    def resume_application_mode(self) -> None:
+        """Take the terminal over again, after a suspension.
+
+        A CONT also comes without one: with the HUP of a closed terminal, or after a STOP. Textual would then start a
+        second thread that reads the keys and lose the first, and the program would never end.
+        """
+        if self._key_thread is not None and self._key_thread.is_alive():
+            if not self._terminal_is_there():
+                self._end()
+                return
+            self.suspend_application_mode()
+        super().resume_application_mode()
+
+    def _terminal_is_there(self) -> bool:
+        try:
+            termios.tcgetattr(self.fileno)
+        except termios.error:
+            return False
+        return True
 
     def _end(self) -> None:
         with suppress(RuntimeError):  # the loop has ended already

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import io
 import os
+import signal
 import sys
 from typing import TYPE_CHECKING
+
+import pytest
 
 from bench.terminal import terminal
 from console.app import LongwaitApp
@@ -59,7 +62,7 @@ def test_what_is_written_after_the_end_is_dropped_and_the_end_is_told_once() -> 
 def test_the_console_has_a_driver_that_lasts() -> None:
     app = make_app(FakeFeed())
     assert isinstance(app, LongwaitApp)
-    assert app.driver_class is LastingDriver
+    assert issubclass(app.driver_class, LastingDriver)
 
 
 async def test_a_console_without_a_terminal_ends(tmp_path: Path) -> None:
@@ -78,4 +81,20 @@ async def test_a_console_without_a_terminal_ends(tmp_path: Path) -> None:
             return bool(pid)
 
         await until(ended, 20.0)
+        assert program.status == 0
+
+
+@pytest.mark.parametrize("stopped", [False, True], ids=["continued", "stopped-and-continued"])
+def test_a_console_that_was_told_to_go_on_still_ends(tmp_path: Path, *, stopped: bool) -> None:
+    config = local_config(tmp_path)
+    argv = [sys.executable, "-m", "console", "--config", str(config)]
+    with terminal(argv, (80, 24), {"XDG_DATA_HOME": str(tmp_path / "data")}) as program:
+        program.read_until(b"KV", 20.0)
+        if stopped:
+            os.kill(program.pid, signal.SIGSTOP)
+            os.waitpid(program.pid, os.WUNTRACED)
+        os.kill(program.pid, signal.SIGCONT)
+        program.read_until(b"?1049h", 20.0)  # the terminal is taken over anew
+        program.type("q")
+        assert program.wait_end(20.0)
         assert program.status == 0
