@@ -84,6 +84,9 @@ class Pour:
     def look(self) -> None:
         """There is no job."""
 
+    def detail(self, name: str) -> None:
+        """There is no dataset."""
+
 
 class TimedApp(LongwaitApp):
     """Tells when an action was done and drawn."""

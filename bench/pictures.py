@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 from console.screen_runs import demo_app
+from console.themes import SHIPPED
 from remote.demo import DemoHost
 
 SIZES = {"console-80x24": (80, 24), "console-120x36": (120, 36), "console-200x50": (200, 50)}
@@ -27,6 +28,28 @@ async def picture(folder: Path) -> None:
             await pilot.resize_terminal(*size)
             await pilot.pause(1.0)
             (folder / f"{name}.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
+
+
+async def theme_pictures(folder: Path) -> None:
+    """Run the demo once and draw it in each theme."""
+    app = demo_app(DemoHost(scenario="kv-limited", speed=SPEED))
+    async with app.run_test(size=(80, 24)) as pilot:
+        await pilot.pause(SETTLED_S)
+        for name in SHIPPED:
+            app.theme = name
+            await pilot.pause(1.0)
+            picture = app.export_screenshot(title=name)
+            (folder / f"theme-{name.removeprefix('longwait-')}-80x24.svg").write_text(picture, encoding="utf-8")
+
+
+async def dataset_picture(folder: Path) -> None:
+    """Run the demo once and draw the dataset at work, seen closely."""
+    app = demo_app(DemoHost(scenario="kv-limited", speed=SPEED))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause(SETTLED_S)
+        await pilot.press("enter")
+        await pilot.pause(2.0)
+        (folder / "dataset-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
 
 
 async def proof_picture(folder: Path) -> None:
@@ -51,4 +74,6 @@ async def proof_picture(folder: Path) -> None:
 if __name__ == "__main__":
     target = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(__file__).parents[1] / "docs"
     asyncio.run(picture(target))
+    asyncio.run(theme_pictures(target))
+    asyncio.run(dataset_picture(target))
     asyncio.run(proof_picture(target))

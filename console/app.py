@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from textual.app import App
-
-from console import collector
+from console import collector, commands, quiet
+from console.attended import AttendedApp
+from console.looks import MARKS_CSS, Looks, LooksApp
+from console.panels.header import HeaderLine
+from console.panels.status import Usual
+from console.quiet import QuietScreen
 from console.screens.main import MainScreen
 from console.screens.setup import Setup
 
@@ -16,6 +19,7 @@ if TYPE_CHECKING:
     from datetime import tzinfo
     from pathlib import Path
 
+    from textual import events
     from textual.app import SystemCommand
     from textual.driver import Driver
     from textual.notifications import SeverityLevel
@@ -24,13 +28,18 @@ if TYPE_CHECKING:
     from console.control import Controller
     from console.feed import FactSource
     from console.journal import Journal
+    from console.kept import Kept
     from console.pings import Pinger
+    from console.server_control import ServerControls
 
 COMING_UP_S = 20.0
 """Seconds after which what the console needs has been imported: the SSH library comes behind the first frame."""
 
 NOTICE_S = {"information": 4.0, "warning": 8.0, "error": 12.0}
 """Seconds that a message stays in sight, by its severity."""
+
+QUIET_NOTICE_S = 15.0
+"""Seconds that the word of a quiet screen stays: on a slow line it takes some to get there."""
 
 OURS = frozenset({"Quit", "Keys", "Maximize", "Minimize"})
 """Commands of Textual that the operator's own commands stand for."""
@@ -41,14 +50,15 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class LongwaitApp(App[None]):
+class LongwaitApp(AttendedApp, LooksApp):
     """The console for one host."""
 
     TITLE = "longwait"
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar[set[Any]] = set()  # the screen's palette gives Textual's own after the operator's
     COMMAND_PALETTE_DISPLAY: ClassVar[str] = "ctrl+p"
-    CSS = """
+    CSS = (
+        """
     ToastRack { margin-bottom: 0; overflow: hidden; align: left bottom; }
     ToastHolder { display: none; align-horizontal: left; }
     ToastHolder:last-child { display: block; }
@@ -56,6 +66,8 @@ class LongwaitApp(App[None]):
     Toast.-warning { color: $text-warning; }
     Toast.-error { color: $text-error; }
     """
+        + MARKS_CSS
+    )
     """A message lies over the row of the keys, the newest only: the verdict and the logs stay in sight."""
 
     def __init__(
@@ -74,6 +86,12 @@ class LongwaitApp(App[None]):
         keymap: Mapping[str, str] | None = None,
         journal: Callable[[], Journal | None] = lambda: None,
         pinger: Callable[[], Pinger | None] = lambda: None,
+        server: Callable[[], ServerControls | None] = lambda: None,
+        past: Callable[[], Path | None] = lambda: None,
+        looks: Looks | None = None,
+        kept: Kept | None = None,
+        quiet_screen: bool = False,
+        usual: Usual | None = None,
         screen: Callable[[FactSource, Controller | None, Setup], MainScreen] = MainScreen,
     ) -> None:
         """Take the parts.
@@ -92,26 +110,52 @@ class LongwaitApp(App[None]):
             keymap: Command ids to keys, several separated by commas.
             journal: Gives the run's journal; None while there is none.
             pinger: Gives what asks for all signs of life; None while there is none.
+            server: Gives what restarts the server; None while there is none.
+            past: Gives where the run's history lies; None while there is none.
+            looks: Theme and characters; None is the usual.
+            kept: What is remembered of how the run was looked at; None remembers nothing beyond the end.
+            quiet_screen: Write little to the terminal from the start; that it is slow is found out by itself.
+            usual: How often the host is asked; None is the usual.
             screen: Makes the screen that is shown from the first frame on.
         """
-        super().__init__()
+        super().__init__(looks, kept)
+        self.quiet = QuietScreen(on=quiet_screen)
+        """Whether little is written to the terminal; its driver asks."""
+        self.quiet.tell(self._tell_quiet)
         self.animation_level = "none"  # over SSH every frame is bytes, and a console idles for days
         keys = dict(keymap or {})
-        self.set_keymap(keys)
-        setup = Setup(host, clock, zone, read_only, confirm, new_script, notice, farewell, keys, journal, pinger)
+        told = (notice, farewell, keys)
+        setup = Setup(
+            host,
+            clock,
+            zone,
+            read_only,
+            confirm,
+            new_script,
+            *told,
+            journal,
+            pinger,
+            kept=self.kept,
+            usual=usual or Usual(),
+            past=past,
+            server=server,
+        )
         self._main = screen(feed, control, setup)
+        self.set_keymap(commands.completed(keys, self._main.OPERATOR))
 
     def get_driver_class(self) -> type[Driver]:
         """Take a driver that outlives its terminal, where Textual would take the one that does not."""
         driver = super().get_driver_class()
         if driver.__name__ != "LinuxDriver":
             return driver
-        from console.terminal import LastingDriver  # noqa: PLC0415 - other systems lack what it imports
+        from console.quiet_driver import QuietDriver  # noqa: PLC0415 - other systems lack what it imports
 
-        return LastingDriver
+        return QuietDriver
 
     def on_ready(self) -> None:
         """Keep the collector of garbage from what is there for good; an app without a terminal shares its process."""
+        self.tell_kept()
+        self._note_quiet(self.quiet.on)
         if not self.is_headless:
             collector.calm()
             self.set_timer(COMING_UP_S, collector.calm)
@@ -129,6 +173,23 @@ class LongwaitApp(App[None]):
         self._main.setup.notices.add(self._main.setup.clock(), message)
         stays = NOTICE_S[severity] if timeout is None else timeout
         super().notify(message, title=title, severity=severity, timeout=stays, markup=markup)
+
+    def _tell_quiet(self, on: bool, why: str) -> None:
+        self._note_quiet(on)
+        self.notify(why, timeout=QUIET_NOTICE_S, markup=False)
+
+    def _note_quiet(self, on: bool) -> None:
+        """Keep in sight that little is written."""
+        self._main.query_one(HeaderLine).tell("quiet", quiet.NOTE if on else "")
+
+    def action_turn_quiet(self) -> None:
+        """Write little to the terminal, or as usual again."""
+        self.quiet.turn()
+
+    def wakes(self, event: events.InputEvent) -> bool:
+        """Take note that somebody is there; whether the key or the click did no more than to bring the card."""
+        del event
+        return self._main.woken()
 
     def get_default_screen(self) -> Screen[None]:
         """Show the main screen from the first frame on."""

@@ -44,28 +44,32 @@ class Given:
     Attributes:
         config: The config file; None to look for one.
         read_only: Nothing on the host may be changed.
+        quiet_screen: Little is written to the terminal.
     """
 
     config: Path | None
     read_only: bool
+    quiet_screen: bool = False
 
 
 @click.group(invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, prog_name="longwait")
 @click.option("--config", "config", type=click.Path(path_type=Path), help="The config file (YAML).")
 @click.option("--read-only", is_flag=True, help="Remove start, stop and restart.")
+@click.option("--quiet-screen", is_flag=True, help="At most 2 kB/s to the terminal: for a slow line.")
 @click.pass_context
-def cli(context: click.Context, config: Path | None, *, read_only: bool) -> None:
+def cli(context: click.Context, config: Path | None, *, read_only: bool, quiet_screen: bool) -> None:
     """Watch an LLM batch run on a GPU host over SSH: is it alive, how far, when done, touch it or not.
 
     Without a command, opens the console for the config found: --config, ./longwait.yaml, then the user's config folder.
     """
-    context.obj = Given(config, read_only)
+    context.obj = Given(config, read_only, quiet_screen)
     if context.invoked_subcommand is None:
         settings = _settings(context)
         from console.screen_runs import run_console  # noqa: PLC0415
 
-        sys.exit(run_console(settings, read_only=settings.read_only))
+        opened = config or _found()
+        sys.exit(run_console(settings, read_only=settings.read_only, quiet_screen=quiet_screen, config=opened))
 
 
 @cli.command()
@@ -76,7 +80,10 @@ def cli(context: click.Context, config: Path | None, *, read_only: bool) -> None
 @click.option("--headless", is_flag=True, help="Without a screen; with --for.")
 @click.option("--for", "for_s", type=click.FloatRange(1), help="Seconds to run without a screen.")
 @click.option("--json", "as_json", is_flag=True, help="Without a screen: the last reading as JSON.")
-def demo(scenario: str, speed: float, for_s: float | None, *, headless: bool, as_json: bool) -> None:
+@click.pass_context
+def demo(
+    context: click.Context, scenario: str, speed: float, for_s: float | None, *, headless: bool, as_json: bool
+) -> None:
     """Show the whole product with no GPU and no config: a simulated server, a real job, a real SSH connection."""
     if headless or as_json or for_s is not None:
         from console.demo import run_headless  # noqa: PLC0415
@@ -84,7 +91,8 @@ def demo(scenario: str, speed: float, for_s: float | None, *, headless: bool, as
         sys.exit(run_headless(scenario, speed, for_s or 30.0, as_json=as_json))
     from console.screen_runs import run_demo  # noqa: PLC0415
 
-    sys.exit(run_demo(scenario, speed))
+    given: Given = context.find_root().obj
+    sys.exit(run_demo(scenario, speed, read_only=given.read_only, quiet_screen=given.quiet_screen))
 
 
 @cli.command()
@@ -296,17 +304,20 @@ def replay(
         _fail("Nothing to replay: give --server-log or --job-log, or both.", USAGE)
     from console.screen_runs import run_recording  # noqa: PLC0415
 
-    sys.exit(run_recording(given, settings, speed))
+    sys.exit(run_recording(given, settings, speed, quiet_screen=context.find_root().obj.quiet_screen))
 
 
 @cli.command()
 @_recorded
 @click.option("--moment", help="The record of one moment: ISO 8601, end, start+2h. Else the report of the whole run.")
+@click.option("--since", help="What happened since then: last (when a console was last looked at), 2h, ISO 8601.")
 @click.option(
     "--format", "form", type=click.Choice(["md", "html", "json"]), default="md", show_default=True, help="Of the text."
 )
 @click.pass_context
-def report(context: click.Context, /, moment: str | None, form: str, **files: Path | str | None) -> None:
+def report(
+    context: click.Context, /, moment: str | None, since: str | None, form: str, **files: Path | str | None
+) -> None:
     """Write down what was known and decided: at a moment, or in a whole run.
 
     From recorded logs (--server-log, --job-log), else from the history that the console keeps of the config's run.
@@ -316,7 +327,9 @@ def report(context: click.Context, /, moment: str | None, form: str, **files: Pa
     given, settings = _recording(context, files)
     if not given.names and settings is None:
         settings = _settings(context)
-    sys.exit(run_report(given, settings, moment, form))
+    if moment is not None and since is not None:
+        _fail("Give --moment or --since, not both.", USAGE)
+    sys.exit(run_report(given, settings, moment, form, since))
 
 
 @cli.command()
@@ -376,6 +389,29 @@ def attach(context: click.Context, host: str, port: int | None, python: str, wri
     sys.exit(run_attach(host, port=port, python=python, write=write, read_only=read_only))
 
 
+@cli.command()
+@click.option("--port", type=click.IntRange(0, 65_535), default=0, help="Of this machine; 0, the usual, is a free one.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="The address to listen on: this machine's own.")
+@click.option("--control", is_flag=True, help="Let the page start, stop and restart the job; else it is read-only.")
+@click.option("--demo", "as_demo", is_flag=True, help="Serve the demo, a host in a box for each page.")
+@click.option("--scenario", type=click.Choice(SCENARIOS), default=SCENARIOS[0], show_default=True, help="Of the demo.")
+@click.option("--speed", type=click.FloatRange(0.1, 200), default=1.0, show_default=True, help="Of the demo's server.")
+@click.pass_context
+def serve(
+    context: click.Context, port: int, host: str, scenario: str, speed: float, *, control: bool, as_demo: bool
+) -> None:
+    """Show the console in a browser: for this machine only, and read-only, unless you ask otherwise."""
+    from console.serve import Served, run_serve  # noqa: PLC0415
+
+    given: Given = context.find_root().obj
+    if as_demo:
+        options = ("--scenario", scenario, "--speed", f"{speed:g}")
+        sys.exit(run_serve(Served(None, options, host, port, control and not given.read_only), "longwait demo"))
+    settings = _settings(context)
+    served = Served(given.config or _found(), None, host, port, control and not settings.read_only)
+    sys.exit(run_serve(served, f"longwait {settings.host}"))
+
+
 # ---------------------------------------------------------------- helpers
 
 
@@ -411,7 +447,7 @@ def _settings(context: click.Context) -> Settings:
     given: Given = context.find_root().obj
     path = given.config or _found()
     if path is None:
-        _fail(NO_CONFIG.format(looked=", ".join(str(place) for place in _places())), USAGE)
+        _fail(NO_CONFIG.format(looked=", ".join(str(place) for place in _places())) + _opened_last(), USAGE)
     settings = _loaded(path)
     return settings.model_copy(update={"read_only": True}) if given.read_only else settings
 
@@ -438,6 +474,16 @@ def _places() -> tuple[Path, ...]:
     from platformdirs import user_config_path  # noqa: PLC0415
 
     return Path("longwait.yaml"), user_config_path("longwait") / "longwait.yaml"
+
+
+def _opened_last() -> str:
+    """Which runs were opened from here before, and how to open them again; empty when none were."""
+    from platformdirs import user_data_path  # noqa: PLC0415
+
+    from console.kept import opened_runs, opened_words  # noqa: PLC0415
+    from console.session import now  # noqa: PLC0415
+
+    return opened_words(opened_runs(user_data_path("longwait") / "runs", now().tzinfo), now())
 
 
 def _found() -> Path | None:

@@ -22,12 +22,14 @@ class Situation:
         can_act: There is a job that can be started and stopped from here.
         link: State of the connection, ``up`` for instance.
         replay: A recording is shown: there is no host behind it.
+        can_serve: The config says how the server is restarted.
     """
 
     read_only: bool = False
     can_act: bool = True
     link: str = "up"
     replay: bool = False
+    can_serve: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,7 @@ class OperatorCommand:
         shown: It stands in the footer.
         beside_logs: It stands in the footer while a log has the focus.
         only: Where its key is its own, ``logs`` while a log has the focus or ``elsewhere``; empty for everywhere. A key
-            that two commands share is told apart by this. A replay, where nothing is written, knows no such limit.
+            that two commands share is told apart by this.
     """
 
     id: str
@@ -63,9 +65,13 @@ class OperatorCommand:
     beside_logs: bool = False
     only: Literal["", "logs", "elsewhere"] = ""
 
-    def is_here(self, situation: Situation, *, beside_logs: bool) -> bool:
+    def is_here(self, *, beside_logs: bool) -> bool:
         """Whether its key means it where the focus is."""
-        return not self.only or situation.replay or beside_logs == (self.only == "logs")
+        return not self.only or beside_logs == (self.only == "logs")
+
+    def meets(self, other: OperatorCommand) -> bool:
+        """Whether there is a place where a key could mean both."""
+        return not self.only or not other.only or self.only == other.only
 
     def refusal(self, situation: Situation) -> str:
         """Say why it can't run now; empty when it can."""
@@ -77,10 +83,19 @@ def needs_control(situation: Situation) -> str:
     if situation.replay:
         return "This is a replay: there is no job to start or stop."
     if situation.read_only:
-        return "This console is read-only: open it without --read-only to start or stop the job."
+        return "This console is read-only: to act on the job, open it without --read-only, or serve with --control."
     if not situation.can_act:
         return "Nothing can be started or stopped from here: no job's command is configured."
     return ""
+
+
+def needs_server_control(situation: Situation) -> str:
+    """Acts on the server need a console that may act, and a config that says how."""
+    if situation.replay:
+        return "This is a replay: there is no server to restart."
+    if situation.read_only:
+        return "This console is read-only: to restart the server, open it without --read-only, or serve with --control."
+    return "" if situation.can_serve else "The config does not say how the server is restarted; set server.control."
 
 
 def needs_broken_link(situation: Situation) -> str:
@@ -156,6 +171,18 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         shown=False,
     ),
     OperatorCommand(
+        "restart-server",
+        "Restart the inference server",
+        "ctrl+r",
+        "restart_server",
+        "Restart server",
+        "Restarts the server as server.control says, once the host's name was typed, and tells how it comes up.",
+        guard=needs_server_control,
+        acts=True,
+        asks=True,
+        shown=False,
+    ),
+    OperatorCommand(
         "act",
         "Show the last act and its proof",
         "p",
@@ -210,6 +237,17 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         "Marks what matches a pattern and counts it, with all lines shown; ! before it means lines without it.",
         shown=False,
         beside_logs=True,
+        only="logs",
+    ),
+    OperatorCommand(
+        "save-picture",
+        "Save a picture and the reading",
+        "s",
+        "save_picture",
+        "Picture",
+        "Saves the screen as an SVG, and the reading behind it as JSON beside it; in a log the key searches instead.",
+        shown=False,
+        only="elsewhere",
     ),
     OperatorCommand(
         "next-match",
@@ -282,21 +320,30 @@ COMMANDS: tuple[OperatorCommand, ...] = (
     ),
     OperatorCommand(
         "copy",
-        "Copy the line",
+        "Copy the line or the figure",
         "y",
         "copy_line",
         "Copy",
-        "Copies the line that the log is at: to the clipboard by OSC 52, and into a file.",
+        "Copies the line or the figure at hand of any pane: to the clipboard by OSC 52, and into a file.",
         shown=False,
         beside_logs=True,
     ),
     OperatorCommand(
         "copy-block",
-        "Copy the block",
+        "Copy the block or the pane",
         "Y",
         "copy_block",
         "Copy block",
-        "Copies the marked lines, or those in sight when none are marked.",
+        "Copies the whole pane as text; of a log the marked lines, or those in sight when none are marked.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "mouse",
+        "Give the mouse to the terminal",
+        "M",
+        "turn_mouse",
+        "Mouse",
+        "Gives the mouse back to the terminal, for selecting text; again takes it back.",
         shown=False,
     ),
     OperatorCommand(
@@ -337,6 +384,24 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         beside_logs=True,
     ),
     OperatorCommand(
+        "quiet",
+        "Turn the quiet screen on or off",
+        "Q",
+        "app.turn_quiet",
+        "Quiet",
+        "Writes at most 2 kB/s to the terminal, for a slow line; again writes as usual.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "back",
+        "Go back",
+        "escape",
+        "go_back",
+        "Back",
+        "Brings all panes back, else leaves the pane that has the focus; it never closes the console.",
+        shown=False,
+    ),
+    OperatorCommand(
         "verdict", "Go to the verdict", "1", "focus_pane('verdict')", "Verdict", "Focuses the verdict.", shown=False
     ),
     OperatorCommand(
@@ -349,6 +414,16 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         shown=False,
     ),
     OperatorCommand(
+        "open-dataset",
+        "Open a dataset",
+        "enter",
+        "open_dataset",
+        "Open",
+        "Shows the dataset at the cursor, else the one at work: lengths, progress, errors by kind.",
+        shown=False,
+        only="elsewhere",
+    ),
+    OperatorCommand(
         "server",
         "Go to the server",
         "3",
@@ -357,7 +432,62 @@ COMMANDS: tuple[OperatorCommand, ...] = (
         "Focuses the server's figures.",
         shown=False,
     ),
+    OperatorCommand(
+        "machine",
+        "Go to the host and its GPUs",
+        "6",
+        "focus_pane('machine')",
+        "Host",
+        "Focuses the host's own figures: GPUs, disk, memory, load.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "span-shorter",
+        "Show a shorter span in the chart",
+        "[",
+        "change_span(-1)",
+        "Shorter",
+        "Shows a shorter span of throughput in the server's chart: all, 1 h, 5 min.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "span-longer",
+        "Show a longer span in the chart",
+        "]",
+        "change_span(1)",
+        "Longer",
+        "Shows a longer span of throughput in the server's chart: 5 min, 1 h, all.",
+        shown=False,
+    ),
     OperatorCommand("log-pane", "Go to the logs", "4", "focus_pane('logs')", "Logs", "Focuses the log.", shown=False),
+    OperatorCommand(
+        "timeline",
+        "Go to the timeline",
+        "5",
+        "focus_pane('timeline')",
+        "Timeline",
+        "Focuses the run's line of time: left and right choose a moment, Enter opens the reading of that time.",
+        shown=False,
+    ),
+    OperatorCommand(
+        "since",
+        "Show what happened since you last looked",
+        "a",
+        "show_since",
+        "Since",
+        "Shows what happened while you were away, or since a console of this run was last looked at.",
+        guard=needs_live_run,
+        shown=False,
+    ),
+    OperatorCommand(
+        "status",
+        "Go to link, health and job",
+        "7",
+        "focus_pane('status')",
+        "Link",
+        "Focuses link, health and job.",
+        shown=False,
+    ),
     OperatorCommand(
         "help",
         "Help",
@@ -407,6 +537,55 @@ def in_footer(
     return active._replace(binding=replace(active.binding, show=show))
 
 
+def keys_of(command: OperatorCommand, keymap: Mapping[str, str]) -> tuple[str, ...]:
+    """Give a command's keys, in Textual's names of keys.
+
+    Args:
+        command: The command.
+        keymap: Command ids to keys, several separated by commas; a command that is not named keeps its own.
+    """
+    made = Binding.make_bindings([Binding(keymap.get(command.id) or command.key, command.action)])
+    return tuple(binding.key for binding in made)
+
+
+def completed(keymap: Mapping[str, str], commands: Iterable[OperatorCommand] = COMMANDS) -> dict[str, str]:
+    """Give a keymap that Textual applies as it is meant.
+
+    Textual takes a command's old key away from every other command that shares it, and the new key from the one that
+    has it. So all commands that share a key with one that was given another are named, too, each with its own keys.
+
+    Args:
+        keymap: Command ids to keys, several separated by commas.
+        commands: The commands of the screen.
+    """
+    whole = dict(keymap)
+    known = tuple(commands)
+    while True:
+        moved = [command for command in known if command.id in whole]
+        touched = {key for command in moved for names in (keymap, {}) for key in keys_of(command, names)}
+        more = {
+            command.id: command.key
+            for command in known
+            if command.id not in whole and not touched.isdisjoint(keys_of(command, {}))
+        }
+        if not more:
+            return whole
+        whole |= more
+
+
+def alone(keymap: Mapping[str, str], commands: Iterable[OperatorCommand] = COMMANDS) -> frozenset[str]:
+    """Give the ids of the commands that share no key with another: they need no limit to where they are meant.
+
+    Args:
+        keymap: Command ids to keys, several separated by commas.
+        commands: The commands of the screen.
+    """
+    known = tuple(commands)
+    return frozenset(
+        one.id for one in known if all(len(sharing(key, keymap, known)) == 1 for key in keys_of(one, keymap))
+    )
+
+
 def by_key(keymap: Mapping[str, str], commands: Iterable[OperatorCommand] = COMMANDS) -> dict[str, OperatorCommand]:
     """Give the command behind each key, in Textual's names of keys.
 
@@ -414,11 +593,7 @@ def by_key(keymap: Mapping[str, str], commands: Iterable[OperatorCommand] = COMM
         keymap: Command ids to keys, several separated by commas; commands that are not named keep their keys.
         commands: Which commands.
     """
-    return {
-        binding.key: command
-        for command in commands
-        for binding in Binding.make_bindings([Binding(keymap.get(command.id, command.key), command.action)])
-    }
+    return {key: command for command in commands for key in keys_of(command, keymap)}
 
 
 def sharing(key: str, keymap: Mapping[str, str], among: Iterable[OperatorCommand] = COMMANDS) -> list[OperatorCommand]:
@@ -434,7 +609,11 @@ def by_action(
     return next((command for command in commands if command.action == called), None)
 
 
+WRITTEN = {"comma": ",", "escape": "Esc", "enter": "Enter", "space": "Space"}
+"""Keys that a person calls otherwise than Textual does."""
+
+
 def key_words(command: OperatorCommand, keymap: Mapping[str, str]) -> str:
     """Give a command's keys as a person reads them."""
     keys = keymap.get(command.id, command.key).split(",")
-    return " or ".join({"comma": ","}.get(key, key) for key in keys)
+    return " or ".join(WRITTEN.get(key, key) for key in keys)

@@ -11,6 +11,8 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
 
+from console.config_theme import ThemeSettings
+
 
 def _without_nul(text: str) -> str:
     if "\0" in text:
@@ -182,7 +184,13 @@ class JobSettings(_Model):
     command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
     """The command line that starts it, as a list of words."""
     env: dict[str, str] = {}
-    """Environment variables added for it; no secrets here: they would stand in the process list."""
+    """Environment variables added for it; no secrets here: this file is no place for them."""
+    venv: Text | None = None
+    """Folder of a venv on the host that it runs in, as after `source bin/activate`."""
+    conda: Text | None = None
+    """Name or folder of a conda environment on the host that it runs in, as after `conda activate`."""
+    keep_env: bool = True
+    """Keep the environment of a stopped job on the host, readable by its user alone, so that a roll back can use it."""
     match: Text | None = None
     """Words by which a job that was started by hand is found in the process list."""
     python: Text = "python3"
@@ -212,6 +220,14 @@ class JobSettings(_Model):
             raise ValueError("unit is set, and launcher is not systemd")
         return self
 
+    @model_validator(mode="after")
+    def _has_one_environment(self) -> JobSettings:
+        if self.venv is not None and self.conda is not None:
+            raise ValueError("venv and conda are both set; give one of them")
+        if self.unit is not None and (self.venv is not None or self.conda is not None):
+            raise ValueError("unit is set, and a unit has an environment of its own: take venv and conda out")
+        return self
+
 
 class DatasetSettings(_Model):
     """What is known of a dataset before the job says it; all but the name may be left out."""
@@ -230,6 +246,19 @@ class DatasetSettings(_Model):
     """New tokens a request may make at most, as the job is told."""
     mean_tokens: Count | None = None
     """Mean completion that is expected, where something is known of it; it narrows the first estimates."""
+
+
+class MachineSettings(_Model):
+    """The host itself: GPUs, load, memory and the disk of the output, asked by one command."""
+
+    ask: bool = True
+    """Ask for them while the console or `watch` is open."""
+    every_s: Annotated[float, Field(ge=60, le=86_400)] = 60.0
+    """Seconds between two times; not more often than once a minute."""
+    gpus: Literal["auto", "nvidia", "amd", "none"] = "auto"
+    """Which GPUs: `nvidia-smi`, `rocm-smi`, whichever is there, or none."""
+    disk: Text | None = None
+    """A folder on the disk that must not fill; left out, where progress.jsonl is, else the job's log."""
 
 
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -279,12 +308,20 @@ class Settings(_Model):
     """The batch job."""
     datasets: tuple[DatasetSettings, ...] = ()
     """In the order of the run; those that are not named here appear when the job names them."""
+    machine: MachineSettings = MachineSettings()
+    """The host itself."""
     timezone: Text | None = None
     """Zone of the times in the logs, such as Europe/Berlin; left out, the host is asked."""
     judgement: JudgementSettings = JudgementSettings()
     """When to watch and when to intervene."""
     keys: dict[str, str] = {}
     """Other keys for the console's commands: a command's id to one key, or several with commas between."""
+    theme: Text | None = None
+    """Name of the console's theme: one of longwait's, of Textual's, or of your own."""
+    themes: dict[str, ThemeSettings] = {}
+    """Themes of your own, by name."""
+    ascii: bool | None = None
+    """Draw with ASCII only; left out, the terminal's locale and type decide."""
     history: bool = True
     """Keep what was seen in a file on this machine, so that a restarted console goes on where it stopped."""
     journal_on_host: bool = False

@@ -6,18 +6,21 @@ import json
 import math
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
 from pydantic import BaseModel, ValidationError
 
 from console.config import Settings
+from console.config_theme import ThemesFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
     from pydantic_core import ErrorDetails
+
+Model = TypeVar("Model", bound=BaseModel)
 
 Loc = tuple[str | int, ...]
 """Where a value stands: keys and list positions from the top."""
@@ -67,13 +70,26 @@ def load(path: Path) -> Settings:
     Raises:
         ConfigError: With every fault found.
     """
+    return _load(path, Settings)
+
+
+def load_themes(path: Path) -> ThemesFile:
+    """Read and check a file of themes: the section of that name alone.
+
+    Raises:
+        ConfigError: With every fault found.
+    """
+    return _load(path, ThemesFile)
+
+
+def _load(path: Path, model: type[Model]) -> Model:
     tree = _Tree(path)
     tree.read(_text_of(path))
     if any(fault.key == "" for fault in tree.faults):
         raise ConfigError(path, tree.faults)
     try:
         # By way of JSON: its strict rules take a list for a tuple, and still no "5" for a 5.
-        settings = Settings.model_validate_json(json.dumps(tree.data))
+        settings = model.model_validate_json(json.dumps(tree.data))
     except ValidationError as error:
         faults = [tree.fault_of(details) for details in error.errors(include_url=False)]
         raise ConfigError(path, [*tree.faults, *_without_echoes(faults, tree.faults)]) from error
@@ -240,7 +256,7 @@ def _unknown_key(loc: Loc) -> str:
 def _model_at(loc: Loc) -> type[BaseModel]:
     model: type[BaseModel] = Settings
     for part in loc:
-        if isinstance(part, str):
+        if isinstance(part, str) and part in model.model_fields:  # else it is a name within a mapping
             model = _model_in(model.model_fields[part].annotation) or model
     return model
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 import remote.payload
-from console.config import DatasetSettings, JobSettings, ServerSettings, Settings, SshSettings
+from console.config import DatasetSettings, JobSettings, MachineSettings, ServerSettings, Settings, SshSettings
 from console.feed import SnapshotTaken
 from console.job.reading import line, reading, text
 from console.journal import Journal
@@ -48,6 +48,8 @@ def settings_of(info: DemoInfo) -> Settings:
             new_script=str(RUNNER),
             look_every_s=5.0,
         ),
+        # Past the check of its least: the demo's time runs faster than a minute by the minute.
+        machine=MachineSettings.model_construct(every_s=10.0),
         datasets=tuple(
             DatasetSettings(
                 name=dataset.name, prompts=dataset.prompts, budget=dataset.budget, kind=dataset.kind.upper()

@@ -13,7 +13,7 @@ from console.proofs import Proof, proofs
 from console.session import now, open_session
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Mapping
 
     from console.config import Settings
     from remote.host import Host
@@ -48,7 +48,7 @@ async def _doctor(settings: Settings) -> int:
 
 async def examine(settings: Settings) -> AsyncIterator[Check]:
     """Give each check as it ends, in the order in which each needs those before."""
-    for check in check_key(settings):
+    for check in (*check_key(settings), *check_keys(settings.keys), *check_theme(settings)):
         yield check
     session = open_session(settings)
     try:
@@ -59,6 +59,36 @@ async def examine(settings: Settings) -> AsyncIterator[Check]:
                     yield check
     finally:
         await session.host.close()
+
+
+def check_keys(keymap: Mapping[str, str]) -> tuple[Check, ...]:
+    """Look whether the console's keys do what the config wants; nothing where it names none."""
+    if not keymap:
+        return ()
+    from console import key_faults  # noqa: PLC0415 - reading the commands takes Textual, which nothing else here needs
+    from console.replay_commands import REPLAYED  # noqa: PLC0415
+
+    if strange := key_faults.unknown(keymap, REPLAYED):
+        near = "docs/console.md has the ids of all commands."
+        return (Check("keys", "fail", f"no command is called {', '.join(strange)}", (near,)),)
+    said = key_faults.faults(keymap)
+    words = f"{len(keymap)} of the console's keys are your own"
+    return (Check("keys", "warn" if said else "ok", words, said),)
+
+
+def check_theme(settings: Settings) -> tuple[Check, ...]:
+    """Look whether the theme that the config names can be had; nothing where it names none."""
+    if settings.theme is None and not settings.themes:
+        return ()
+    from console.config_file import ConfigError  # noqa: PLC0415 - see below
+    from console.wanted_looks import NoSuchTheme, wanted_looks  # noqa: PLC0415 - it takes Textual
+
+    try:
+        looks = wanted_looks(settings)
+    except (NoSuchTheme, ConfigError) as error:
+        return (Check("theme", "fail", str(error)),)
+    own = f", {len(looks.own)} of your own" if looks.own else ""
+    return (Check("theme", "ok", f"{looks.theme or 'the usual'}{own}"),)
 
 
 async def _of_host(host: Host, settings: Settings) -> list[Check]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import HealthProbe, LogLine
     from console.job.snapshot import Snapshot
     from console.replay_transport import Transport
@@ -69,4 +70,8 @@ class FactSource(Protocol):
 
     def look(self) -> None:
         """Look at the job's process now: something was done to it."""
+        ...
+
+    def detail(self, name: str) -> DatasetDetail | None:
+        """One dataset seen closely, as of the newest snapshot; None while nothing is known of it."""
         ...

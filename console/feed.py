@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 from console.facts import Fact, FactSource, LinesArrived, Noticed, SnapshotTaken
 from console.feed_fill import Filler
 from console.feed_logs import MIB, followers_of, parts_of
+from console.feed_machine import MachineAsker
 from console.feed_memory import Memory
 from console.feed_outbox import Outbox
 from console.feed_probes import ClockUnread, HostClock, host_clock
+from console.feed_progress import with_transfers
 from console.feed_questions import Questions
 from console.job import events as ev
 from console.job.host_views import with_shapes
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 
     from console.config import Settings
     from console.feed_sources import SourceFollower
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import Event, HealthProbe, LogLine, ProcessFact
     from console.job.snapshot import Snapshot
     from console.job.state import State
@@ -82,6 +85,7 @@ class Feed:
         self._outbox = Outbox()
         self._link = Link(host, self._on_link, clock=clock)
         self._questions = Questions(host, settings, look, note=self._note, page=self._page, tell=self._tell)
+        self._machine = MachineAsker(host, settings, note=self._note)
         self._formats = tuple(
             pattern_format(each.name, each.regex, each.sample or "") for each in settings.job.patterns
         )
@@ -94,6 +98,7 @@ class Feed:
         self._followers = followers_of(
             settings, host, link=self._link, outbox=self._outbox, clock=clock, took=self._took, every_line=every_line
         )
+        self._filler: Filler | None = None
         self._ready = asyncio.Event()
         self._unreachable = asyncio.Event()
         self._told: set[str] = set()
@@ -131,7 +136,12 @@ class Feed:
     def snapshot(self, at: datetime) -> Snapshot:
         """All that is known at ``at``."""
         taken = self._tracker.snapshot(at)
-        return replace(taken, logs=with_shapes(taken.logs, self._tracker.unparsed))
+        logs = with_shapes(taken.logs, self._tracker.unparsed)
+        return replace(taken, logs=with_transfers(logs, self._followers, self._filler, at))
+
+    def detail(self, name: str) -> DatasetDetail | None:
+        """One dataset seen closely."""
+        return self._tracker.detail(name, self._clock())
 
     @property
     def state(self) -> State:
@@ -163,7 +173,7 @@ class Feed:
             False when the host could not be reached, or ``timeout_s`` seconds were not enough.
         """
         seen: list[Coroutine[Any, Any, object]] = [follower.caught_up.wait() for follower in self._followers]
-        seen += [asked.wait() for asked in self._questions.asked.values()]
+        seen += [asked.wait() for asked in (*self._questions.asked.values(), self._machine.asked)]
         whole = asyncio.create_task(_all(seen))
         refused = asyncio.create_task(self._unreachable.wait())
         try:
@@ -181,7 +191,7 @@ class Feed:
         works += [self._follow(follower) for follower in self._followers]
         if self._server_files():
             works.append(self._fill())
-        works += self._questions.works(self._wait_ready)
+        works += self._questions.works(self._wait_ready) + self._machine.works(self._wait_ready)
         async with asyncio.TaskGroup() as group:
             for work in works:
                 group.create_task(work)
@@ -212,7 +222,7 @@ class Feed:
     async def _fill(self) -> None:
         """Read the older part of the server's log behind the present."""
         await self._ready.wait()
-        filler = Filler(
+        self._filler = Filler(
             self._host,
             self._server_files(),
             self._fresh_and_timed,
@@ -221,7 +231,7 @@ class Feed:
             clock=self._clock,
         )
         try:
-            if await filler.run(self._tracker):
+            if await self._filler.run(self._tracker):
                 self._outbox.mark()
         except RemoteError as error:
             self._tell(f"{error.message} The older part of the server's log is left out.")

@@ -82,7 +82,7 @@ class Memory:
     def note(self, snapshot: Snapshot) -> None:
         """Take in what the screen is shown; of this, few figures are kept."""
         if self._history is not None:
-            self._history.note(snapshot)
+            self._changed |= self._history.note(snapshot)
 
     async def keep(self, tracker: Tracker, followers: Sequence[SourceFollower], at: datetime) -> None:
         """Save, when something changed."""

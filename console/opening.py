@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from console.facts import Noticed, SnapshotTaken
 from console.job.events import LinkFact
+from console.journal_remote import NEWEST_BYTES
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
@@ -22,10 +23,12 @@ if TYPE_CHECKING:
 
     from console.control import ActionPlan, Controller, LeftOver, Step, Verb
     from console.feed import Fact
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import HealthProbe
     from console.job.plan import Plan
-    from console.journal import Journal
+    from console.journal import Entry, Journal
     from console.pings import Pinger
+    from console.server_control import ServerControl
     from console.session import Session
     from remote.control_checks import GpuMemory
 
@@ -99,6 +102,10 @@ class Opening:
         if self._session is not None:
             self._session.feed.look()
 
+    def detail(self, name: str) -> DatasetDetail | None:
+        """One dataset seen closely, once there is a session."""
+        return None if self._session is None else self._session.feed.detail(name)
+
     async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
         """Look at the host and say what would be done."""
         return await self._control().plan(verb, script)
@@ -115,6 +122,14 @@ class Opening:
         """Ask who holds GPU memory."""
         return await self._control().gpu_memory(pids)
 
+    async def journal_there(self, size: int = NEWEST_BYTES) -> tuple[Entry, ...]:
+        """What the journal on the host holds."""
+        return await self._control().journal_there(size)
+
+    async def share(self, entry: Entry | None) -> None:
+        """Add an entry to the journal on the host."""
+        await self._control().share(entry)
+
     async def carry_out(self, plan: ActionPlan, before: Mapping[str, Any] | None = None) -> AsyncIterator[Step]:
         """Do it."""
         async for step in self._control().carry_out(plan, before):
@@ -126,6 +141,19 @@ class Opening:
 
         session = self._session
         return None if session is None else Pinger(session, history_of(session), self._clock, session.feed.ping)
+
+    def past(self) -> Path | None:
+        """Where the run's history lies, once there is a session; None where none is kept."""
+        from console.run_files import path_of  # noqa: PLC0415 - it imports SQLite, for which no first frame need wait
+
+        session = self._session
+        return None if session is None or not session.settings.history else path_of(session.settings)
+
+    def server_control(self) -> ServerControl | None:
+        """What restarts the server, once there is a session."""
+        from console.server_control import ServerControl  # noqa: PLC0415 - nobody may ever ask
+
+        return None if self._session is None else ServerControl(self._session, self._clock)
 
     def journal(self) -> Journal | None:
         """The run's journal, once there is a session."""

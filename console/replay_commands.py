@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from console.commands import COMMANDS, OperatorCommand
 
 REPLAY: tuple[OperatorCommand, ...] = (
@@ -136,5 +138,11 @@ REPLAY: tuple[OperatorCommand, ...] = (
 )
 """What a replay's keys do beside those of the console."""
 
-REPLAYED: tuple[OperatorCommand, ...] = (*REPLAY, *COMMANDS)
+OTHER_KEYS = {"span-shorter": "(", "span-longer": ")"}
+"""Commands of the console whose keys mean a way through time in a replay, and their keys there."""
+
+REPLAYED: tuple[OperatorCommand, ...] = (
+    *REPLAY,
+    *(replace(command, key=OTHER_KEYS.get(command.id, command.key)) for command in COMMANDS),
+)
 """All that a replay knows, in the order of its footer."""

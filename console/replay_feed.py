@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import timedelta
 
     from console.facts import Fact
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import HealthProbe
     from console.replay_files import Recording
 
@@ -63,6 +64,7 @@ class ReplayFeed:
         self._wake = asyncio.Event()
         self._survey = Survey()
         self._player: Player | None = None
+        self._shown: Replay | None = None
 
     # ------------------------------------------------------------ what the screen asks
 
@@ -79,6 +81,10 @@ class ReplayFeed:
 
     def look(self) -> None:
         """Do nothing: there is no process."""
+
+    def detail(self, name: str) -> DatasetDetail | None:
+        """One dataset seen closely at the moment shown; None before there is one."""
+        return None if self._shown is None else self._shown.detail(name)
 
     # ------------------------------------------------------------ what the keys do
 
@@ -135,6 +141,7 @@ class ReplayFeed:
             yield Noticed("The job's log has no stamps: its times are guessed from the durations that it tells.")
         checkpoints = Checkpoints()
         shown, ahead = (Replay(recording.logs, recording.fresh, checkpoints) for _ in range(2))
+        self._shown = shown
         tape = LogTape(recording.logs, recording.fresh)
         player = self._player = Player(*span_of(recording.logs), speed=self._speed, ticks=self._ticks)
         work = asyncio.create_task(self._read_ahead(ahead, player.last), name="read ahead")

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from datetime import datetime
 
+    from console.job.dataset_detail import DatasetDetail
     from console.job.forecasts import Forecasts
     from console.job.snapshot import Snapshot, Verdict
     from console.job.state import State
@@ -119,6 +120,7 @@ class Replay:
         self._places = [0] * len(logs)
         self._at: datetime | None = None
         self._frozen: bytes | None = None
+        self._last: tuple[Tracker, datetime] | None = None
 
     def at(self, moment: datetime) -> Snapshot:
         """What was known then."""
@@ -128,6 +130,7 @@ class Replay:
 
     def towards(self, moment: datetime) -> Iterator[Passed]:
         """Play to the last point of the grid at or before a moment; tell of each point passed."""
+        self._last = None
         if self._at is not None and moment < self._at:
             self._begin()
         self._leap(moment)
@@ -148,15 +151,25 @@ class Replay:
 
         Between two points of the grid it is read from a copy, so that asking changes nothing of what comes later.
         """
+        tracker = self._standing_at(moment)
+        self._last = (tracker, moment)
+        return _read(tracker, moment)
+
+    def detail(self, name: str) -> DatasetDetail | None:
+        """One dataset seen closely at the moment that was read last; None before one was, or after going on from it."""
+        return None if self._last is None else self._last[0].detail(name, self._last[1])
+
+    def _standing_at(self, moment: datetime) -> Tracker:
+        """A tracker that knows what was written until a moment: this one, a copy that was fed on, or a fresh one."""
         if self._at is None:
-            return _read(self._fresh(), moment)
+            return self._fresh()
         if self._at == moment:
-            return _read(self._tracker, moment)
+            return self._tracker
         if self._frozen is None:
             self._frozen = self._tracker.freeze()
         copy = self._thawed(self._frozen)
         self._feed(copy, moment)
-        return _read(copy, moment)
+        return copy
 
     def _fresh(self) -> Tracker:
         """A tracker that has read nothing, and takes the logs' times for the time."""

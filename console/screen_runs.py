@@ -11,16 +11,23 @@ from typing import TYPE_CHECKING
 import click
 
 from console.app import LongwaitApp
+from console.config_file import ConfigError
 from console.job.plan import Plan
+from console.kept import SUFFIX, Kept, note_opened
 from console.opening import Opening
+from console.panels.status import Usual
 from console.planned import plan_of
 from console.replay_commands import REPLAYED
+from console.run_files import path_of
 from console.session import is_controlled, new_script_of, now, open_session
+from console.wanted_looks import NoSuchTheme, wanted_looks
 
 if TYPE_CHECKING:
     from datetime import tzinfo
+    from pathlib import Path
 
     from console.config import Settings
+    from console.looks import Looks
     from console.replay_files import Given
     from console.session import Session
     from remote.demo import DemoHost
@@ -28,10 +35,20 @@ if TYPE_CHECKING:
 USAGE = 2
 
 
-def run_console(settings: Settings, *, read_only: bool) -> int:
-    """Open the console; the host is connected behind the first frame."""
-    if not _keys_known(settings):
+def run_console(settings: Settings, *, read_only: bool, quiet_screen: bool = False, config: Path | None = None) -> int:
+    """Open the console; the host is connected behind the first frame.
+
+    Args:
+        settings: The run.
+        read_only: Nothing on the host may be changed from here.
+        quiet_screen: Little is written to the terminal.
+        config: The file that the settings are from; None when there is none.
+    """
+    looks = _looks_of(settings)
+    if looks is None or not _keys_known(settings):
         return USAGE
+    kept = _kept_of(settings)
+    note_opened(kept, settings.host, "" if config is None else str(config.absolute()), now())
 
     async def opened() -> Session:
         if settings.host != "local":
@@ -52,26 +69,57 @@ def run_console(settings: Settings, *, read_only: bool) -> int:
         keymap=settings.keys,
         journal=opening.journal,
         pinger=opening.pinger,
+        server=opening.server_control,
+        usual=Usual(settings.server.health_every_s, settings.job.look_every_s),
+        past=opening.past,
+        quiet_screen=quiet_screen,
+        looks=looks,
+        kept=kept,
     )
     return _run(app)
 
 
-def run_recording(given: Given, settings: Settings | None, speed: float) -> int:
+def _kept_of(settings: Settings) -> Kept:
+    """What is remembered of how the run was looked at; nothing where no history is to be kept."""
+    return Kept(path_of(settings).with_suffix(SUFFIX) if settings.history else None)
+
+
+def _looks_of(settings: Settings | None) -> Looks | None:
+    """The looks that are wanted; says what is wrong with them, and gives None, when they can't be had."""
+    try:
+        return wanted_looks(settings)
+    except NoSuchTheme as error:
+        click.echo(str(error), err=True)
+    except ConfigError as error:
+        click.echo(error.report(), err=True)
+    return None
+
+
+def run_recording(given: Given, settings: Settings | None, speed: float, *, quiet_screen: bool = False) -> int:
     """Open the console on recorded logs, which are read behind the first frame."""
     from console.replay import why  # noqa: PLC0415 - only a replay needs it
     from console.replay_files import zone_of  # noqa: PLC0415
 
-    if settings is not None and not _keys_known(settings):
+    looks = _looks_of(settings)
+    if looks is None or (settings is not None and not _keys_known(settings)):
         return USAGE
     try:
         zone = zone_of(given, settings)
     except OSError as error:
         click.echo(f"The replay can't be made: {why(error)}", err=True)
         return USAGE
-    return _run(recording_app(given, settings, speed, zone))
+    return _run(recording_app(given, settings, speed, zone, quiet_screen=quiet_screen, looks=looks))
 
 
-def recording_app(given: Given, settings: Settings | None, speed: float, zone: tzinfo) -> LongwaitApp:
+def recording_app(
+    given: Given,
+    settings: Settings | None,
+    speed: float,
+    zone: tzinfo,
+    *,
+    quiet_screen: bool = False,
+    looks: Looks | None = None,
+) -> LongwaitApp:
     """The console on recorded logs.
 
     Args:
@@ -79,6 +127,8 @@ def recording_app(given: Given, settings: Settings | None, speed: float, zone: t
         settings: The run's config, when there is one.
         speed: Seconds of the log in one of ours.
         zone: In which times are shown: that of the logs' own stamps.
+        quiet_screen: Little is written to the terminal.
+        looks: Theme and characters; None is the usual.
     """
     from console.replay_feed import ReplayFeed  # noqa: PLC0415 - only a replay needs it
     from console.replay_files import load  # noqa: PLC0415
@@ -92,6 +142,8 @@ def recording_app(given: Given, settings: Settings | None, speed: float, zone: t
         farewell="The replay is closed.",
         zone=zone,
         keymap={} if settings is None else settings.keys,
+        quiet_screen=quiet_screen,
+        looks=looks,
         screen=lambda _feed, _control, setup: ReplayScreen(feed, setup),
     )
 
@@ -106,14 +158,20 @@ def _keys_known(settings: Settings) -> bool:
     return not unknown
 
 
-def run_demo(scenario: str, speed: float) -> int:
+def run_demo(scenario: str, speed: float, *, read_only: bool = False, quiet_screen: bool = False) -> int:
     """Open the console on a demo host that comes up behind the first frame."""
     from remote.demo import DemoHost  # noqa: PLC0415 - only the demo needs it
 
-    return _run(demo_app(DemoHost(scenario=scenario, speed=speed)))
+    looks = _looks_of(None)
+    if looks is None:
+        return USAGE
+    host = DemoHost(scenario=scenario, speed=speed)
+    return _run(demo_app(host, read_only=read_only, quiet_screen=quiet_screen, looks=looks))
 
 
-def demo_app(host: DemoHost) -> LongwaitApp:
+def demo_app(
+    host: DemoHost, *, read_only: bool = False, quiet_screen: bool = False, looks: Looks | None = None
+) -> LongwaitApp:
     """The console on a demo host, which it brings up and ends."""
     from console.demo import FAREWELL, HOST, NOTICE, RUNNER, open_demo  # noqa: PLC0415 - only the demo needs it
 
@@ -126,19 +184,25 @@ def demo_app(host: DemoHost) -> LongwaitApp:
     )
     return LongwaitApp(
         opening,
-        opening,
+        None if read_only else opening,
         host=HOST,
+        read_only=read_only,
+        quiet_screen=quiet_screen,
+        looks=looks,
         new_script=RUNNER,
         clock=now,
         notice=NOTICE,
         farewell=FAREWELL,
         journal=opening.journal,
         pinger=opening.pinger,
+        server=opening.server_control,
     )
 
 
 def _run(app: LongwaitApp) -> int:
-    if not sys.stdout.isatty():
+    from console.serve import in_browser  # noqa: PLC0415 - its libraries for secrets are of no use to a terminal
+
+    if not sys.stdout.isatty() and not in_browser():
         click.echo("The console needs a terminal; `longwait status` and `longwait watch` do without.", err=True)
         return USAGE
     asyncio.run(_run_until_told(app))
@@ -147,11 +211,16 @@ def _run(app: LongwaitApp) -> int:
 
 async def _run_until_told(app: LongwaitApp) -> None:
     """Run; TERM, and HUP from a closed terminal, end it as ``q`` does: the screen is put back, the history saved."""
+    from console.serve import end_with_server, in_browser  # noqa: PLC0415 - as in _run
+
     loop = asyncio.get_running_loop()
+    if in_browser():
+        end_with_server(lambda: loop.call_soon_threadsafe(app.exit))
     for number in (signal.SIGTERM, signal.SIGHUP):
         loop.add_signal_handler(number, app.exit)
     try:
         await app.run_async()
     finally:
+        app.kept.finish()
         for number in (signal.SIGTERM, signal.SIGHUP):
             loop.remove_signal_handler(number)

@@ -6,12 +6,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical, VerticalScroll
+from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Button, Static
 
 from widgets.diff_view import DiffView
+from widgets.moves import Scrolling
 from widgets.plain import clean
 
 if TYPE_CHECKING:
@@ -29,7 +30,8 @@ NARROW_BELOW = 50
 class Confirm(ModalScreen[bool]):
     """A dialog that answers True for "go" and False for "leave it".
 
-    The focus starts on the button that changes nothing, so that an Enter typed too much does nothing.
+    The focus starts on the button that changes nothing, so that an Enter typed too much does nothing, unless the
+    dialog is itself what was asked for: a plan that is shown to be carried out.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -85,7 +87,7 @@ class Confirm(ModalScreen[bool]):
             & .confirm--buttons { layout: vertical; }
             & Button { margin: 0; width: 1fr; }
         }
-        & .confirm--keys { width: 1fr; height: auto; color: $foreground 60%; text-align: right; }
+        & .confirm--keys { width: 1fr; height: auto; color: $foreground-muted; text-align: right; }
     }
     """
 
@@ -97,6 +99,7 @@ class Confirm(ModalScreen[bool]):
         diff: Iterable[str] = (),
         refusal: str | None = None,
         danger: bool = False,
+        enter_goes: bool = False,
         go: str = "Go",
         cancel: str = "Cancel",
         name: str | None = None,
@@ -111,6 +114,7 @@ class Confirm(ModalScreen[bool]):
             diff: Lines of a unified diff; none for no diff.
             refusal: Why the act can't be done now; then the dialog can only be closed.
             danger: Whether something will be lost.
+            enter_goes: Start on the button that acts, when there is one.
             go: The word on the button that acts.
             cancel: The word on the button that doesn't.
             name: As for any screen.
@@ -123,6 +127,7 @@ class Confirm(ModalScreen[bool]):
         self._diff = tuple(diff)
         self._refusal = clean(refusal) if refusal else ""
         self._danger = danger
+        self._enter_goes = enter_goes and not self._refusal
         self._go = clean(go)
         self._cancel = "Close" if self._refusal else clean(cancel)
         self.set_class(danger, "-danger")
@@ -134,7 +139,7 @@ class Confirm(ModalScreen[bool]):
         with Vertical(classes="confirm--dialog"):
             sign = "! " if self._danger or self._refusal else ""
             yield Static(Content(sign + self._question), classes="confirm--title")
-            with VerticalScroll(classes="confirm--body"):
+            with Scrolling(classes="confirm--body"):
                 yield Static(Content("\n".join(self._lines)), classes="confirm--lines")
                 if self._refusal:
                     yield Static(Content(f"Refused: {self._refusal}"), classes="confirm--refusal")
@@ -147,8 +152,8 @@ class Confirm(ModalScreen[bool]):
             yield Static(Content(self._keys()), classes="confirm--keys")
 
     def on_mount(self) -> None:
-        """Start on the button that changes nothing."""
-        self.query_one("#cancel").focus()
+        """Start on the button that changes nothing, or on the one that was asked for."""
+        self.query_one("#go" if self._enter_goes else "#cancel").focus()
 
     @on(Button.Pressed, "#go")
     def _go_pressed(self) -> None:
@@ -177,4 +182,6 @@ class Confirm(ModalScreen[bool]):
         """Name the keys, as the last line of the dialog."""
         if self._refusal:
             return "Esc or Enter: close"
+        if self._enter_goes:
+            return f"Enter or y: {self._go}   n or Esc: {self._cancel}"
         return f"y: {self._go}   n or Esc: {self._cancel}   Tab, Enter: choose"

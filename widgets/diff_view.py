@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.binding import Binding, BindingType
 from textual.geometry import Size
 from textual.reactive import reactive
 
@@ -29,6 +30,10 @@ def part_of(line: str) -> str:
 class DiffView(LineView):
     """The lines of a diff."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left,h", "scroll_left", "Left", show=False),
+        Binding("right,l", "scroll_right", "Right", show=False),
+    ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "diff-view--file",
         "diff-view--place",

@@ -24,10 +24,13 @@ class FollowView(BrokenView):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("end", "follow_end", "Follow", tooltip="Go to the newest line and follow", id="log-follow"),
+        Binding("G", "follow_end", "Follow", show=False),
         Binding("up,k", "go_by(-1)", "Line up", show=False),
         Binding("down,j", "go_by(1)", "Line down", show=False),
         Binding("pageup", "page_up", "Page up", show=False),
         Binding("pagedown", "page_down", "Page down", show=False),
+        Binding("ctrl+u", "half_page(-1)", "Half a page up", show=False),
+        Binding("ctrl+d", "half_page(1)", "Half a page down", show=False),
         Binding("home,g", "go_first", "First line", show=False),
         Binding("shift+up", "mark_by(-1)", "Mark up", show=False),
         Binding("shift+down", "mark_by(1)", "Mark down", show=False),
@@ -204,11 +207,15 @@ class FollowView(BrokenView):
 
     def action_page_up(self) -> None:
         """Go a page up."""
-        self._page(-1)
+        self._page(-1, max(1, self.size.height - 1))
 
     def action_page_down(self) -> None:
         """Go a page down."""
-        self._page(1)
+        self._page(1, max(1, self.size.height - 1))
+
+    def action_half_page(self, pages: int) -> None:
+        """Go half a page down, or up."""
+        self._page(pages, max(1, self.size.height // 2))
 
     def action_mark(self) -> None:
         """Mark lines from here on, or unmark them."""
@@ -234,8 +241,7 @@ class FollowView(BrokenView):
         self.following = self.following and self._anchor is None
         self.refresh()
 
-    def _page(self, pages: int) -> None:
-        step = max(1, self.size.height - 1)
+    def _page(self, pages: int, step: int) -> None:
         row = self._row_of(self.cursor) + pages * step
         self._scroll_down_to(round(self.scroll_y) + pages * step)
         self.go_to(self._at(max(0, row))[0])

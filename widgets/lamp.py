@@ -37,7 +37,7 @@ class Lamp(Widget):
         &.-ok > .lamp--sign, &.-ok > .lamp--word { color: $text-success; }
         &.-warn > .lamp--sign, &.-warn > .lamp--word { color: $text-warning; }
         &.-bad > .lamp--sign, &.-bad > .lamp--word { color: $text-error; }
-        &.-unknown > .lamp--sign, &.-unknown > .lamp--word { color: $foreground 60%; }
+        &.-unknown > .lamp--sign, &.-unknown > .lamp--word { color: $foreground-muted; }
         &.-busy > .lamp--sign, &.-busy > .lamp--word { color: $text-primary; }
     }
     """

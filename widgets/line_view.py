@@ -11,10 +11,13 @@ from textual.reactive import Reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from widgets.moves import MOVES, scroll_half_page
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from rich.style import Style
+    from textual.binding import BindingType
     from textual.geometry import Region
 
 MORE = "…"
@@ -30,6 +33,7 @@ def _reached(text: str, reach: int) -> str:
 class LineView(ScrollView, can_focus=True):
     """Lines of any text, one row each, cut at the right and scrolled sideways."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
     ALLOW_SELECT = False
     """The lines move while they are read; the terminal's own selection takes what is on the screen."""
 
@@ -45,7 +49,7 @@ class LineView(ScrollView, can_focus=True):
         scrollbar-size-horizontal: 0;
         scrollbar-size-vertical: 1;
         &:focus { background-tint: $foreground 5%; }
-        & > .line-view--more { color: $foreground 60%; }
+        & > .line-view--more { color: $foreground-muted; }
     }
     """
 
@@ -71,6 +75,10 @@ class LineView(ScrollView, can_focus=True):
     def row_part(self, _row: int) -> str:
         """Give the component class that is laid over a whole row, or ""."""
         return ""
+
+    def action_half_page(self, pages: int) -> None:
+        """Scroll half a page."""
+        scroll_half_page(self, pages)
 
     def watch_virtual_size(self, size: Size) -> None:
         """Tell the scrollbars."""

@@ -61,14 +61,15 @@ class LogView(FollowView):
         border-title-color: $foreground;
         &:focus { border: round $border; }
         &.-held { border: round $warning; }
-        & > .log-view--stamp { color: $foreground 60%; }
+        & > .log-view--stamp { color: $foreground-muted; }
         & > .log-view--warning { color: $text-warning; }
         & > .log-view--error { color: $text-error; text-style: bold; }
-        & > .log-view--quiet { color: $foreground 60%; }
+        & > .log-view--quiet { color: $foreground-muted; }
         & > .log-view--gap { color: $text-warning; text-style: italic; }
         & > .log-view--found { color: $text; background: $warning-muted; text-style: underline; }
-        & > .log-view--cursor { background: $primary-muted; }
-        & > .log-view--marked { background: $primary-muted 60%; }
+        & > .log-view--cursor { background: $block-cursor-blurred-background; }
+        & > .log-view--marked { background: $block-cursor-blurred-background 60%; }
+        &:ansi > .log-view--cursor { text-style: reverse; }
     }
     """
 

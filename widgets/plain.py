@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
+from textwrap import wrap
 
 from rich.cells import cell_len, set_cell_size
 
@@ -76,6 +77,17 @@ def fit(text: str, cells: int) -> str:
     if cells < 1:
         return ""
     return set_cell_size(text, cells - 1).rstrip() + "…"
+
+
+def paragraph(text: str, cells: int, rows: int) -> str:
+    """Break a clean text into rows of a width, at blanks where it can be; what is too much is cut with an ellipsis."""
+    if cells < 1 or rows < 1:
+        return ""
+    lines = wrap(text, cells, break_long_words=True)
+    kept = [fit(line, cells) for line in lines[:rows]]
+    if len(lines) > rows:
+        kept[-1] = fit(f"{kept[-1]} {lines[rows]}", cells)
+    return "\n".join(kept)
 
 
 def column(text: str, cells: int) -> str:

@@ -66,7 +66,7 @@ class Steps(Widget):
     Steps {
         height: auto;
         width: 1fr;
-        & > .steps--waiting { color: $foreground 60%; }
+        & > .steps--waiting { color: $foreground-muted; }
         & > .steps--running { color: $text-primary; text-style: bold; }
         & > .steps--done { color: $text-success; }
         & > .steps--failed { color: $text-error; text-style: bold; }

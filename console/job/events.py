@@ -37,6 +37,7 @@ from console.job.job_events import (
     RunStarted,
     ServerWord,
 )
+from console.job.machine_facts import MachineMissing, MachineSeen
 from console.job.server_events import (
     EngineSeen,
     Retraction,
@@ -91,6 +92,8 @@ Event = (
     | LinkFact
     | ProcessFact
     | SourceFact
+    | MachineSeen
+    | MachineMissing
     | Unparsed
 )
 
@@ -144,6 +147,8 @@ __all__ = [
     "JobZone",
     "LinkFact",
     "LogLine",
+    "MachineMissing",
+    "MachineSeen",
     "MetricsMissing",
     "ProcessFact",
     "Progress",

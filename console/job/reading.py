@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from console.job.dataset_run import AT_WORK
+from console.job.machine_values import machine_line, machine_values
 from console.job.snapshot import Judgement
 from console.job.units import age, ahead, count, duration, latency, percent, plural, rate, share, tokens
 
@@ -46,6 +47,7 @@ def reading(snapshot: Snapshot) -> dict[str, Any]:
         "link": _link(snapshot),
         "job": _job(snapshot),
         "logs": [_log(snapshot, place) for place in range(len(snapshot.logs))],
+        "machine": machine_values(snapshot.machine),
     }
 
 
@@ -80,6 +82,8 @@ def _dataset(view: DatasetView) -> dict[str, Any]:
         "budget": view.budget,
         "mean_completion_tokens": _rounded(view.expected_completion_tokens, 1),
         "mean_finished_tokens": _rounded(view.mean_completion_tokens, 1),
+        "mean_trend": view.mean_trend.value or None,
+        "budget_share": _rounded(view.budget_share, 4),
         "requests_per_s": view.requests_per_s,
         "concurrency": view.concurrency,
         "max_tokens": view.max_tokens,
@@ -105,6 +109,11 @@ def _server(view: ServerView) -> dict[str, Any]:
         "ranks": view.ranks,
         "usage_by_rank": dict(view.usage_by_rank),
         "capacity_tokens": view.capacity_tokens,
+        "kv": view.kv,
+        "retractions_last_hour": view.retractions_last_hour,
+        "accept_length": _rounded(view.accept_length, 2),
+        "cache_hit_rate": _rounded(view.cache_hit_rate, 4),
+        "queues": dict(view.queues),
         "updated_at": _iso(view.updated_at),
         "trouble": view.trouble,
     }
@@ -203,6 +212,7 @@ def text(snapshot: Snapshot) -> str:
     lines.extend(("", f"Ends {_span(snapshot.eta, snapshot.at)}. {snapshot.eta.basis}".rstrip(), ""))
     lines.extend(_dataset_line(view, snapshot.at) for view in snapshot.datasets)
     lines.extend(("", _server_line(snapshot), _job_line(snapshot)))
+    lines.extend(told for told in (machine_line(snapshot.machine, snapshot.at),) if told)
     lines.extend(_log_line(log) for log in snapshot.logs if log.state not in {"", "following"})
     return "\n".join(lines)
 

@@ -9,8 +9,14 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from console.job.machine_view import MachineView
+from console.job.timeline_course import Course
+
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from console.job.curve import Curve
+    from console.job.transfer import Transfer
 
 
 class DatasetState(StrEnum):
@@ -32,6 +38,15 @@ class Judgement(StrEnum):
     WATCH = "watch"
     INTERVENE = "intervene"
     BLIND = "blind"
+
+
+class Trend(StrEnum):
+    """How a figure moves over the recent past."""
+
+    UNKNOWN = ""
+    RISING = "rising"
+    FLAT = "flat"
+    FALLING = "falling"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +74,9 @@ class DatasetView:
         expected_completion_tokens: Mean length of all its completions, as far as can be told: the finished ones alone
             are the short ones. None when nothing is known.
         updated_at: When the newest figure of it was logged.
+        budget_share: Share of its prompts that will be done when the budget ends it, 0 to 1; None where the prompts end
+            first, or that can't be told.
+        mean_trend: How the mean length moves while it is at work.
     """
 
     name: str
@@ -80,6 +98,8 @@ class DatasetView:
     eta_high: datetime | None = None
     expected_completion_tokens: float | None = None
     updated_at: datetime | None = None
+    budget_share: float | None = None
+    mean_trend: Trend = Trend.UNKNOWN
 
     @property
     def share(self) -> float | None:
@@ -90,6 +110,25 @@ class DatasetView:
         if self.budget and self.tokens is not None:
             shares.append(self.tokens / self.budget)
         return min(1.0, max(shares)) if shares else None
+
+
+@dataclass(frozen=True, slots=True)
+class RankView:
+    """One DP rank of the server; what its newest report does not say is None.
+
+    Attributes:
+        name: ``DP0``, ``000``; empty for a server of one.
+        running: Requests running.
+        queue: Requests waiting.
+        token_usage: 0 to 1.
+        throughput: Generated tokens a second.
+    """
+
+    name: str
+    running: int | None = None
+    queue: int | None = None
+    token_usage: float | None = None
+    throughput: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +151,14 @@ class ServerView:
         throughput_history: Recent figures, oldest first, evenly spaced.
         updated_at: Time of the newest report.
         trouble: The first cause of a failure, as a sentence; empty when there is none.
+        kv: What the usage of the KV cache means: ``fine`` when it is full and throughput holds, ``strained`` when
+            retractions rise and throughput falls, else empty.
+        retractions_last_hour: Retractions or preemptions in the last hour; None before a report.
+        accept_length: Tokens per request and verify step of speculative decoding, mean of the ranks; None without it.
+        cache_hit_rate: Share of the prompt tokens found in the prefix cache, 0 to 1; None where nothing tells.
+        queues: Further kinds of waiting requests, as far as the metrics page tells, with their counts.
+        rank_views: Each DP rank, in order; empty before a report.
+        curve: Throughput over the run, for a chart; None where no chart is wanted.
     """
 
     engine: str = ""
@@ -129,6 +176,19 @@ class ServerView:
     throughput_history: tuple[float | None, ...] = ()
     updated_at: datetime | None = None
     trouble: str = ""
+    kv: str = ""
+    retractions_last_hour: int | None = None
+    accept_length: float | None = None
+    cache_hit_rate: float | None = None
+    queues: tuple[tuple[str, int], ...] = ()
+    rank_views: tuple[RankView, ...] = ()
+    curve: Curve | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def mean_usage(self) -> float | None:
+        """Token usage, the mean of the ranks that tell it; None when none does."""
+        usages = [usage for _, usage in self.usage_by_rank]
+        return sum(usages) / len(usages) if usages else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +255,8 @@ class LogView:
         lost_bytes: Bytes known to be gone.
         updated_at: When the newest line was written.
         shapes: The commonest lines that were not understood, numbers masked, with their counts; at most 20.
+        reading: How far it is caught up, while that takes a while; None else.
+        filling: How far its past, before what was read first, is filled in; None while it is not.
     """
 
     source: str
@@ -206,6 +268,8 @@ class LogView:
     lost_bytes: int = 0
     updated_at: datetime | None = None
     shapes: tuple[tuple[str, int], ...] = ()
+    reading: Transfer | None = None
+    filling: Transfer | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,6 +355,8 @@ class Snapshot:
         first_due: Early and late end of the range in which the first progress line of the dataset at work is due; None
             when it has come, or can't be told.
         restart_server: What a restart of the server would cost now, likewise.
+        course: When datasets and processes began and ended.
+        machine: The host itself: load, memory, disk, GPUs.
     """
 
     at: datetime
@@ -305,3 +371,5 @@ class Snapshot:
     restart: Option | None = None
     first_due: tuple[datetime, datetime] | None = None
     restart_server: Option | None = None
+    course: Course = field(default_factory=Course)
+    machine: MachineView = field(default_factory=MachineView)

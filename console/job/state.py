@@ -6,9 +6,19 @@ from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
-from console.job.events import Completion, Heartbeat, HostClock, ProcessFact, RequestFailed, Source
+from console.job.events import (
+    Completion,
+    Heartbeat,
+    HostClock,
+    MachineMissing,
+    MachineSeen,
+    ProcessFact,
+    RequestFailed,
+    Source,
+)
 from console.job.host_state import HostState, apply_host
 from console.job.job_state import JOB_EVENTS, JobTrail, apply_job, new_process
+from console.job.machine_state import MachineState, apply_machine
 from console.job.server_state import SERVER_EVENTS, ServerState, apply_server
 from console.job.source_clock import SourceClock
 
@@ -35,6 +45,7 @@ class State:
         host: Health, connection, process, files.
         server_clock: The clock of the server's log.
         job_clock: The clock of the job's log, or of ``progress.jsonl`` where only that is read.
+        machine: The host itself: load, memory, disk, GPUs.
     """
 
     log: JobTrail = field(default_factory=JobTrail)
@@ -43,6 +54,7 @@ class State:
     host: HostState = field(default_factory=HostState)
     server_clock: SourceClock = field(default_factory=SourceClock)
     job_clock: SourceClock = field(default_factory=SourceClock)
+    machine: MachineState = field(default_factory=MachineState)
 
 
 def apply(state: State, stamped: Stamped, *, source: Source | None = None, seen_at: datetime | None = None) -> State:
@@ -65,6 +77,9 @@ def apply(state: State, stamped: Stamped, *, source: Source | None = None, seen_
     if isinstance(event, HostClock):
         server, job = state.server_clock.measured(event.offset_s), state.job_clock.measured(event.offset_s)
         return replace(state, server_clock=server, job_clock=job)
+    if isinstance(event, MachineSeen | MachineMissing):
+        machine = apply_machine(state.machine, event, stamped.at)
+        return state if machine is state.machine else replace(state, machine=machine)
     host = apply_host(state.host, event, stamped.at)
     if host is not state.host:
         state = replace(state, host=host)

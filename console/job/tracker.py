@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from console.job.access import others
 from console.job.chunk_reading import Reading
+from console.job.dataset_detail import detail_of
 from console.job.events import HostClock, MetricsMissing, Source, SourceFact, Stamped
 from console.job.fold import fold
 from console.job.forecasts import Forecasts
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from datetime import datetime
 
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import Event, LogLine
     from console.job.formats import Format
     from console.job.plan import Plan
@@ -177,6 +179,13 @@ class Tracker:
         taken = snapshot_of(self._state, replace(seen, forecasts=self._forecasts), reckoned, now)
         self._memory = self._memory.after(taken.verdict, now, self._limits)
         return replace(taken, verdict=self._memory.verdict(taken.verdict, now))
+
+    def detail(self, name: str, now: datetime) -> DatasetDetail | None:
+        """One dataset seen closely at ``now``; None when there is none of that name. Changes nothing that is known."""
+        seen = self._seen()
+        return detail_of(
+            self._state, seen.runs, name, now, reckoned=self._reckoned(seen, now), forecasts=self._forecasts
+        )
 
     def judge(self, now: datetime) -> Verdict:
         """The verdict of ``snapshot``, without its figures and at a fraction of its time.

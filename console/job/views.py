@@ -12,10 +12,12 @@ from console.job.dataset_views import dataset_view
 from console.job.forecasts import RUN, Forecasts
 from console.job.host_events import Source
 from console.job.host_views import SourceCount, health_view, job_view, link_view, log_view
+from console.job.machine_view import machine_view
 from console.job.pace import pace_at
 from console.job.reckon import Reckoned, reckon
 from console.job.server_views import server_view
 from console.job.snapshot import Eta, Snapshot
+from console.job.timeline_course import course_of
 from console.job.told import Told
 
 if TYPE_CHECKING:
@@ -88,6 +90,8 @@ def snapshot_of(state: State, seen: Seen, reckoned: Reckoned, now: datetime) -> 
         restart=ctx.restart_job() if runs else None,
         first_due=reckoned.first_due,
         restart_server=ctx.restart_server() if runs else None,
+        machine=machine_view(state.machine),
+        course=course_of(state, runs),
     )
 
 
@@ -116,7 +120,7 @@ def _context(state: State, seen: Seen, reckoned: Reckoned, now: datetime, *, his
         now=now,
         state=state,
         runs=seen.runs,
-        server=server_view(state.server, state.server_clock, now, history=history),
+        server=server_view(state.server, state.server_clock, now, history=history, limits=seen.limits),
         health=health_view(state.host.health),
         link=link_view(state.host.link, seen.plan.host, heard=heard),
         job=job_view(state.host.process, state.log, state.progress),

@@ -42,6 +42,9 @@ class HeaderLine(Widget):
     trouble: reactive[str] = reactive("")
     """Why nothing new will come; empty while something may."""
 
+    passing: reactive[tuple[tuple[str, str], ...]] = reactive[tuple[tuple[str, str], ...]](())
+    """What is said for a while, by name and in the order in which it began; see ``tell``."""
+
     def __init__(self, host: str, notes: tuple[str, ...] = (), zone: tzinfo | None = None) -> None:
         """Take what does not change.
 
@@ -53,14 +56,28 @@ class HeaderLine(Widget):
         super().__init__()
         self._host, self._notes, self._zone = host, notes, zone
 
+    def tell(self, name: str, words: str) -> None:
+        """Keep a condition in sight that comes and goes; empty words end it.
+
+        Args:
+            name: What it is about; the same name again replaces it.
+            words: A few words.
+        """
+        rest = tuple(each for each in self.passing if each[0] != name)
+        self.passing = (*rest, (name, words)) if words else rest
+
     def watch_now(self, now: datetime | None) -> None:
         """Let the clock go on."""
         self.moment = f"{now.astimezone(self._zone):%a %d %b %H:%M:%S %Z}" if now is not None else ""
 
+    @property
+    def _passing_words(self) -> tuple[str, ...]:
+        return tuple(words for _, words in self.passing)
+
     def render(self) -> Content:
         """Draw the line; the notes give way when there is no room."""
         head = clean(f"longwait  {self._host}")
-        note = clean("  ".join(note for note in (self.trouble, *self._notes) if note))
+        note = clean("  ".join(note for note in (self.trouble, *self._passing_words, *self._notes) if note))
         room = self.size.width - cell_len(head) - cell_len(self.moment) - 2
         shown = f"  {fit(note, room - 2)}" if note and room > 4 else ""  # noqa: PLR2004 -- less would be an ellipsis
         gap = " " * max(1, self.size.width - cell_len(head) - cell_len(shown) - cell_len(self.moment))

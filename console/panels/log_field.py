@@ -76,6 +76,12 @@ class LogField(Horizontal):
         self._show(aim)
         self.call_after_refresh(self._input.focus)
 
+    def take_up(self, aim: Aim, text: str) -> None:
+        """Show a text that was typed before, without taking the focus."""
+        self.texts[aim] = text
+        self._show(aim)
+        self.post_message(self.Changed(aim, text))
+
     def end(self) -> None:
         """Forget the text of the present aim; the other's is shown when there is one."""
         self.texts[self.aim] = ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from console.job import units
 from console.job.events import Source
 from console.panels import words
 
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from console.job.snapshot import LogView as LogState
+    from console.job.transfer import Transfer
 
 SHOWN = (Source.SERVER, Source.JOB)
 """The logs that have a pane; ``progress.jsonl`` is for machines."""
@@ -32,10 +34,26 @@ def state_note(log: LogState | None, now: datetime) -> str:
         return "no line yet"
     if log.state != "following":
         return words.joined(log.state, log.path, log.reason)
+    going = transfer_note("reading", log.reading) or transfer_note("filling in the past:", log.filling)
     strange = understood(log)[-1] if _is_strange(log) else ""
     lost = f"{log.lost_bytes:,} bytes lost" if log.lost_bytes else ""
     age = words.old(log.updated_at, now)
-    return words.joined(f"newest line {age}" if age else "", strange, lost)
+    return words.joined(going, f"newest line {age}" if age and log.reading is None else "", strange, lost)
+
+
+def transfer_note(what: str, transfer: Transfer | None) -> str:
+    """Say how far something long is: ``reading 12 of 64 MB, 8.0 MB/s, 6 s left``; empty when nothing is under way.
+
+    Args:
+        what: What is done.
+        transfer: How far it is.
+    """
+    if transfer is None:
+        return ""
+    far = f"{what} {transfer.done / 1e6:,.0f} of {transfer.total / 1e6:,.0f} MB"
+    if transfer.rate is None or transfer.left_s is None:
+        return f"{far}, for {units.duration(transfer.took_s)}"
+    return f"{far}, {transfer.rate / 1e6:,.1f} MB/s, {units.duration(transfer.left_s)} left"
 
 
 def reading_notes(log: LogState | None) -> tuple[str, ...]:

@@ -9,8 +9,9 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
 from console.job.events import LogLine, Source
+from console.kept import LOG
 from console.panels import words
-from console.panels.log_field import LogField
+from console.panels.log_field import AIMS, LogField
 from console.panels.log_queue import TURN_S, LineQueue
 from console.panels.log_search import as_pattern, too_slow
 from console.panels.log_text import KINDS, LEVELS, LineReader, as_text, in_order
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from console.job.snapshot import Snapshot
+    from console.kept import Kept
 
 __all__ = ["LEVELS", "NAMES", "SHOWN", "LogsPanel", "as_pattern", "as_text", "state_note"]
 
@@ -169,6 +171,22 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
         views = list(self._views.values())
         turn = 1 if self.current.has_focus else 0
         self._show(views[(views.index(self.current) + turn) % len(views)])
+
+    def restore(self, kept: Kept) -> None:
+        """Show the log that was shown, with the filter and the search that stood."""
+        shown = kept.get(LOG, "")
+        for source, view in self._views.items():
+            if shown in {each.value for each in SHOWN}:
+                view.set_class(source.value == shown, "-shown")
+        for aim in AIMS:
+            if text := kept.get(aim, ""):
+                self._field.take_up(aim, text)
+
+    def remember(self, kept: Kept) -> None:
+        """Remember the log that is shown, the filter and the search."""
+        kept.put(LOG, next(source.value for source, view in self._views.items() if view.has_class("-shown")))
+        for aim, text in self._field.texts.items():
+            kept.put(aim, text)
 
     def open_filter(self) -> None:
         """Let the operator type a filter."""

@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.containers import Vertical
 from textual.content import Content
 from textual.reactive import var
+from textual.widget import Widget
 
+from console.panels import words
+from widgets.drawn import drawn, without_bars
+from widgets.moves import MOVES, scroll_half_page
 from widgets.plain import clean
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
+    from textual.binding import BindingType
+
     from console.job.snapshot import Snapshot
+    from console.kept import Kept
 
 
 class Panel(Vertical, can_focus=True):
@@ -26,6 +33,7 @@ class Panel(Vertical, can_focus=True):
     """What stands on its upper edge."""
 
     ALLOW_MAXIMIZE = True
+    BINDINGS: ClassVar[list[BindingType]] = [*MOVES]
     DEFAULT_CSS = """
     Panel {
         height: auto;
@@ -37,7 +45,7 @@ class Panel(Vertical, can_focus=True):
             border-top: solid $accent;
             border-title-color: $text-accent;
         }
-        &.-old > * { text-opacity: 60%; }
+        &.-old > * { text-opacity: 80%; }
     }
     """
 
@@ -71,9 +79,34 @@ class Panel(Vertical, can_focus=True):
         """Draw it; cheap, since it runs for every snapshot and every second."""
         raise NotImplementedError
 
+    @property
+    def is_on_screen(self) -> bool:
+        """Whether the layout has a place for it at this size."""
+        around = (node for node in self.ancestors_with_self if isinstance(node, Widget))
+        return bool(self.region.area) and all(node.display for node in around)
+
     def focus_pane(self) -> None:
         """Take the focus, or give it to the part that has a use for it."""
         self.focus()
+
+    def at_hand(self) -> tuple[str, ...]:
+        """Give the line or the figure at hand as plain text, for copying; else the pane's title with its first row."""
+        rows = [without_bars(row) for row in drawn(self)]
+        return (words.joined(self._said or self.TITLE, *[row for row in rows if row][:1]),)
+
+    def whole(self) -> tuple[str, ...]:
+        """Give the whole pane as plain text, for copying: its title, and all rows, those out of sight, too."""
+        return (self._said or self.TITLE, *drawn(self))
+
+    def restore(self, kept: Kept) -> None:
+        """Show what is remembered of how the run was looked at; a panel that remembers something does more here."""
+
+    def remember(self, kept: Kept) -> None:
+        """Put what is to be remembered; called each second, so only put: what stays the same costs nothing."""
+
+    def action_half_page(self, pages: int) -> None:
+        """Scroll half a page."""
+        scroll_half_page(self, pages)
 
     def say(self, note: str = "", *, old: bool = False) -> None:
         """Write a note beside the title.

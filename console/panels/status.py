@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from console.job import units
 from console.panels import words
 from console.panels.panel import Panel
+from widgets.drawn import drawn, without_bars
 from widgets.lamp import Lamp, LampState
 
 if TYPE_CHECKING:
@@ -18,6 +20,20 @@ if TYPE_CHECKING:
 
 TITLE_CELLS = len("health")
 """Cells of the longest lamp's title, so that the words after the titles line up."""
+
+
+@dataclass(frozen=True, slots=True)
+class Usual:
+    """How often the host is asked; a figure is old only when the next one is overdue.
+
+    Attributes:
+        health_s: Seconds between two health checks.
+        look_s: Seconds between two looks at the process list.
+    """
+
+    health_s: float = 60.0
+    look_s: float = 15.0
+
 
 Shown = tuple[LampState, str, str]
 """A lamp's state, its word and its detail."""
@@ -31,16 +47,17 @@ def link(view: LinkView, now: datetime) -> Shown:
     if view.state == "up":
         return "ok", "up", words.joined(units.latency(view.latency_s) if view.latency_s is not None else "", since)
     if view.state == "connecting":
-        return "busy", "connecting", words.joined(f"try {view.attempt}" if view.attempt > 1 else "", view.reason)
+        tried = f"try {view.attempt}" if view.attempt > 1 else ""
+        return "busy", "connecting", words.joined(tried, f"for {since}" if since else "", view.reason)
     again = f"next try {units.ahead(view.next_try_at, now)}" if view.next_try_at else ""
     return "bad", view.state, words.joined(again, f"{since} ago" if since else "", view.reason)
 
 
-def health(view: HealthView, now: datetime) -> Shown:
+def health(view: HealthView, now: datetime, usual: Usual = Usual()) -> Shown:
     """Word the newest health check, with its age."""
     asked = units.age(view.checked_at, now) if view.checked_at else ""
     if view.state == "ok":
-        old = words.is_stale(view.checked_at, now)
+        old = words.is_stale(view.checked_at, now, usual.health_s)
         answer = units.latency(view.latency_s)
         return ("unknown", "was ok", words.joined(answer, asked)) if old else ("ok", "ok", words.joined(answer, asked))
     if view.state == "failing":
@@ -50,11 +67,11 @@ def health(view: HealthView, now: datetime) -> Shown:
     return ("busy", "asking", "") if view.state == "asking" else ("unknown", units.UNKNOWN, "not asked yet")
 
 
-def job(view: JobView, now: datetime) -> Shown:
+def job(view: JobView, now: datetime, usual: Usual = Usual()) -> Shown:
     """Word the job's process: pid and age, or how it ended."""
     if view.alive is None:
         return "unknown", units.UNKNOWN, "not asked yet"
-    asked = words.old(view.checked_at, now)
+    asked = words.old(view.checked_at, now, usual.look_s)
     if view.alive:
         age = units.duration((now - view.started_at).total_seconds()) if view.started_at else ""
         found = "by hand" if view.adopted else ""
@@ -80,25 +97,30 @@ class StatusPanel(Panel):
     TITLE: ClassVar[str] = "Link, health, job"
     DEFAULT_CSS = """
     StatusPanel.-broken {
-        #health, #job { text-opacity: 60%; }
+        #health, #job { text-opacity: 80%; }
     }
     """
 
-    def __init__(self, zone: tzinfo | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
-        """Take the operator's zone; None is this machine's."""
+    def __init__(self, zone: tzinfo | None = None, usual: Usual | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
+        """Take the operator's zone, None is this machine's, and how often the host is asked."""
         super().__init__(zone, id=id)
+        self._usual = usual or Usual()
         self._lamps = {name: Lamp(name.ljust(TITLE_CELLS), id=name) for name in ("link", "health", "job")}
 
     def compose(self) -> ComposeResult:
         """One lamp a line."""
         yield from self._lamps.values()
 
+    def at_hand(self) -> tuple[str, ...]:
+        """Give all three as one line."""
+        return ("; ".join(without_bars(row) for row in drawn(self)),)
+
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Set the lamps."""
         shown = {
             "link": link(snapshot.link, now),
-            "health": health(snapshot.health, now),
-            "job": job(snapshot.job, now),
+            "health": health(snapshot.health, now, self._usual),
+            "job": job(snapshot.job, now, self._usual),
         }
         for name, lamp in self._lamps.items():
             lamp.state, lamp.word, lamp.detail = shown[name]

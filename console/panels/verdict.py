@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+from textual.containers import Vertical
 from textual.content import Content
+from textual.reactive import reactive
 
 from console.job import units
 from console.job.snapshot import Judgement
 from console.panels import words
 from console.panels.panel import Panel
 from widgets.card import Card, CardTone
+from widgets.large import Large
 from widgets.plain import clean
 from widgets.still import Still
 
@@ -19,7 +22,7 @@ if TYPE_CHECKING:
 
     from textual.app import ComposeResult
 
-    from console.job.snapshot import Snapshot, Verdict
+    from console.job.snapshot import Eta, Snapshot, Verdict
 
 TONES: dict[Judgement, CardTone] = {
     Judgement.WAIT: "good",
@@ -29,13 +32,111 @@ TONES: dict[Judgement, CardTone] = {
 }
 """The card's tone for each verdict."""
 
+BESIDE_FROM = 96
+"""Cells of the pane from which on the time left stands beside the verdict: a sentence of why still has 50 of them."""
 
-def foot(verdict: Verdict, now: datetime, zone: tzinfo | None) -> str:
-    """Give what to do, then the cause, since when it holds, and when to look again: what stays in sight."""
+LARGE_FROM = 72
+"""Cells of the pane from which on the word may be three rows high: ``✗ INTERVENE`` is 39 wide."""
+
+
+def asides(verdict: Verdict, now: datetime, zone: tzinfo | None) -> tuple[str, ...]:
+    """Give the cause, since when it holds and when to look again, in ever fewer words."""
     since = f"since {words.clock(verdict.since, now, zone)}" if verdict.since else ""
-    look = f"next look {units.ahead(verdict.next_look, now)}" if verdict.next_look else ""
-    around = words.joined(verdict.cause.replace("_", " "), since, look)
-    return f"Do: {verdict.action}\n{around}" if verdict.action else around
+    long = f"{since}, {units.duration((now - verdict.since).total_seconds())}" if verdict.since else ""
+    look = f"look again {units.ahead(verdict.next_look, now)}" if verdict.next_look else ""
+    clock = f"{look} ({words.clock(verdict.next_look, now, zone)})" if look else ""
+    return (
+        words.joined(verdict.cause.replace("_", " "), long, clock),
+        words.joined(long, clock),
+        words.joined(long, look),
+        words.joined(since, look),
+        look or since,
+    )
+
+
+def foot(verdict: Verdict) -> str:
+    """Give what to do: what stays in sight."""
+    return f"Do: {verdict.action}" if verdict.action else ""
+
+
+class TimeLeft(Vertical):
+    """The time left: a block with a large figure where there is room for one, else a line."""
+
+    DEFAULT_CSS = """
+    TimeLeft {
+        height: auto;
+        padding: 0 1;
+        & > Large, & > #span { display: none; }
+        & > #ending { height: auto; max-height: 2; text-style: bold; }
+        & > #span { height: auto; }
+        &.-old { text-opacity: 80%; }
+        &.-block {
+            & > Large { display: block; }
+            & > #span.-said { display: block; }
+            & > #ending { max-height: 4; text-style: none; }
+        }
+    }
+    """
+
+    def __init__(self, zone: tzinfo | None, *, id: str) -> None:  # noqa: A002 -- textual's name for it
+        """Take the operator's zone; None is this machine's."""
+        super().__init__(id=id)
+        self._zone = zone
+        self._figure = Large()
+        self._span = Still(id="span", markup=False)
+        self._ending = Still(id="ending", markup=False)
+        self._shown: tuple[Eta, datetime, str] | None = None
+
+    def compose(self) -> ComposeResult:
+        """Stack the figure, its range and the clock times."""
+        yield self._figure
+        yield self._span
+        yield self._ending
+
+    def on_resize(self) -> None:
+        """Choose again what fits."""
+        if self._shown is not None:
+            self.show(*self._shown)
+
+    def stand(self, *, block: bool, tall: bool) -> None:
+        """Stand as a block of several lines, with a figure of one row or three; or as a line."""
+        self.set_class(block, "-block")
+        self._figure.tall = tall
+        if self._shown is not None:
+            self.show(*self._shown)
+
+    def show(self, eta: Eta, now: datetime, known: str) -> None:
+        """Draw it.
+
+        Args:
+            eta: The run's end.
+            now: The present.
+            known: Of when it is, where it is out of date; else nothing.
+        """
+        self._shown = eta, now, known
+        self.set_class(bool(known), "-old")
+        phrases = words.ending(eta, now, self._zone)
+        if not self.has_class("-block"):
+            fitting = words.first_fitting(self.content_size.width, *(words.joined(text, known) for text in phrases))
+            self._ending.write(Content(clean(fitting)))
+            return
+        figure, span, ending = block_of(eta, now, self._zone)
+        self._figure.text = figure
+        self._span.write(Content(clean(span)))
+        self._span.set_class(bool(span), "-said")
+        self._ending.write(Content("\n".join(clean(text) for text in (ending, known) if text)))
+
+
+def block_of(eta: Eta, now: datetime, zone: tzinfo | None) -> tuple[str, str, str]:
+    """Give the time left as a figure, its range, and the end by the clock with its own range."""
+    if eta.at is None or words.has_ended(eta, now):
+        return "ended" if eta.at else units.UNKNOWN, "", words.ending(eta, now, zone)[0]
+    left = f"{units.duration((eta.at - now).total_seconds())} left"
+    when = f"Ends {words.clock(eta.at, now, zone)}"
+    if eta.low is None or eta.high is None:
+        return left, "", when
+    span = f"{words.span_left(eta, now)}, {units.percent(eta.coverage)} sure"
+    return left, span, f"{when} ({words.clock(eta.low, now, zone)} to {words.clock(eta.high, now, zone)})"
 
 
 class VerdictPanel(Panel, can_focus=False):
@@ -44,42 +145,88 @@ class VerdictPanel(Panel, can_focus=False):
     HELP: ClassVar[str] = """\
 ### Verdict
 
-One word for whether to touch the run.
+One word for whether to touch the run, with its sign and colour; beside it its cause, since when it holds, and when the
+next thing is due that would tell you more. Below it one sentence of why, then the evidence in figures.
 
-- **WAIT**: leave it alone. A full KV cache and a long queue are good in a batch run while tok/s holds.
-- **WATCH**: something may be off; the text says what would settle it and when to look again.
-- **INTERVENE**: do what stands after *Do:*; its cost is named.
-- **BLIND**: the host or its logs can't be seen; nothing is concluded from old figures.
+- **✓ WAIT**: leave it alone. A full KV cache and a long queue are good in a batch run while tok/s holds.
+- **! WATCH**: something may be off; the text says what would settle it and when to look again.
+- **✗ INTERVENE**: do what stands after *Do:*; its cost is named.
+- **? BLIND**: the host or its logs can't be seen; nothing is concluded from old figures.
 
-**Ends** is the middle of a range, in your local time, with the time left. The range holds as often as it says.
-It is reckoned from tokens left and tokens a second; without enough to go by it is `--`, with the reason.
+**left** is the middle of a range, in hours and minutes, with the range beside it. **Ends** is the same by the clock,
+in your local time. The range holds as often as it says: *80 % sure* means four times out of five. It is reckoned from
+tokens left and tokens a second; without enough to go by it is `--`, with the reason. A range that gets narrower is
+good; an end that moves later hour by hour makes the verdict WATCH.
+
+Source: all of the logs, the server's health and figures, and the job's process.
 """
     TITLE: ClassVar[str] = "Verdict"
     DEFAULT_CSS = """
     VerdictPanel {
         border: none;
         padding: 0;
+        layout: vertical;
         &:focus-within { border: none; }
         Card { height: auto; scrollbar-size-vertical: 1; }
-        #ending { height: auto; max-height: 2; padding: 0 1; text-style: bold; &.-old { text-opacity: 60%; } }
+        &.-beside {
+            layout: horizontal;
+            Card { width: 1fr; }
+            TimeLeft { width: 44; border-left: solid $primary-muted; margin-left: 1; }
+        }
     }
     """
+
+    roomy: reactive[bool] = reactive(False)
+    """Whether word and time left may be drawn three rows high; the screen says so by its height."""
+
+    deep: reactive[bool] = reactive(False)
+    """Whether there are rows for a headline under a large word, too; as above."""
 
     def __init__(self, zone: tzinfo | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
         """Take the operator's zone; None is this machine's."""
         super().__init__(zone, id=id)
         self._card = Card()
-        self._ending = Still(id="ending", markup=False)
-        self._ended = ""
+        self._left = TimeLeft(zone, id="left")
 
     def compose(self) -> ComposeResult:
-        """Lay the end below the card."""
+        """Lay the time left after the card."""
         yield self._card
-        yield self._ending
+        yield self._left
+
+    def at_hand(self) -> tuple[str, ...]:
+        """Give verdict and end as one line."""
+        return (" ".join((self.whole()[0], *self.whole()[-1:])),)
+
+    def whole(self) -> tuple[str, ...]:
+        """Give all of it in words; what is drawn large is no text."""
+        if self.snapshot is None or self.now is None:
+            return (self.TITLE,)
+        verdict, ends = self.snapshot.verdict, words.ending(self.snapshot.eta, self.now, self.zone)
+        told = (asides(verdict, self.now, self.zone)[0], *verdict.evidence, foot(verdict), ends[0])
+        return (f"{verdict.verdict.value.upper()}: {clean(verdict.headline)}", *(clean(text) for text in told if text))
 
     def focus_pane(self) -> None:
         """Focus the card, which scrolls when the evidence is long."""
         self._card.focus()
+
+    def on_resize(self) -> None:
+        """Choose again what fits."""
+        self._arrange()
+
+    def watch_roomy(self) -> None:
+        """As above."""
+        self._arrange()
+
+    def watch_deep(self) -> None:
+        """As above."""
+        self._arrange()
+
+    def _arrange(self) -> None:
+        beside = self.size.width >= BESIDE_FROM
+        self.set_class(beside, "-beside")
+        self._card.deep = self.deep
+        self._card.large = self.roomy and self.size.width >= LARGE_FROM
+        self._left.stand(block=beside, tall=beside and self.roomy)
 
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Draw verdict and end."""
@@ -87,17 +234,10 @@ It is reckoned from tokens left and tokens a second; without enough to go by it 
         self._card.tone = TONES[verdict.verdict]
         self._card.word = verdict.verdict.value.upper()
         self._card.headline = verdict.headline
+        self._card.asides = asides(verdict, now, self.zone)
         self._card.facts = verdict.evidence
-        self._card.foot = foot(verdict, now, self.zone)
+        self._card.foot = foot(verdict)
         self.set_class(verdict.action is not None, "-urgent")
-        broken = words.link_broken(snapshot.link)
-        known = (
-            words.as_of(words.seen_until(snapshot.at, snapshot.link), now, self.zone)
-            if broken and snapshot.eta.at
-            else ""
-        )
-        ending = words.joined(words.ending(snapshot.eta, now, self.zone), known)
-        self._ending.set_class(bool(known), "-old")
-        if ending != self._ended:
-            self._ended = ending
-            self._ending.write(Content(clean(ending)))
+        broken = words.link_broken(snapshot.link) and snapshot.eta.at is not None
+        known = words.as_of(words.seen_until(snapshot.at, snapshot.link), now, self.zone) if broken else ""
+        self._left.show(snapshot.eta, now, known)

@@ -20,14 +20,24 @@ _WEEK_S = 6 * 86_400
 """Seconds within which a weekday names a day without doubt."""
 
 
-def is_stale(at: datetime | None, now: datetime) -> bool:
-    """Tell whether a figure is so old that it must say so; one without a time is unknown, not old."""
-    return at is not None and (now - at).total_seconds() > STALE_S
+LATE = 1.5
+"""Times its usual interval after which a figure is old: one that comes each minute takes a moment to come."""
 
 
-def old(at: datetime | None, now: datetime) -> str:
-    """Give ``4 min old`` for a stale figure, else nothing."""
-    return f"{units.duration((now - at).total_seconds())} old" if at is not None and is_stale(at, now) else ""
+def is_stale(at: datetime | None, now: datetime, usual_s: float = 0.0) -> bool:
+    """Tell whether a figure is so old that it must say so; one without a time is unknown, not old.
+
+    Args:
+        at: When it was true.
+        now: The present.
+        usual_s: Seconds between two of its kind, where that is more than a few.
+    """
+    return at is not None and (now - at).total_seconds() > max(STALE_S, LATE * usual_s)
+
+
+def old(at: datetime | None, now: datetime, usual_s: float = 0.0) -> str:
+    """Give ``4 min old`` for a stale figure, else nothing; ``usual_s`` as for ``is_stale``."""
+    return f"{units.duration((now - at).total_seconds())} old" if at is not None and is_stale(at, now, usual_s) else ""
 
 
 def clock(at: datetime | None, now: datetime, zone: tzinfo | None) -> str:
@@ -64,17 +74,43 @@ def as_of(at: datetime | None, now: datetime, zone: tzinfo | None) -> str:
     return f"as of {clock(at, now, zone)}, {old(at, now)}" if is_stale(at, now) else ""
 
 
-def ending(eta: Eta, now: datetime, zone: tzinfo | None) -> str:
-    """Give the run's end: clock time, time left and range; or why there is none."""
+def ending(eta: Eta, now: datetime, zone: tzinfo | None) -> tuple[str, ...]:
+    """Give the run's end on one line, in ever fewer words: clock time, time left, both with their range; or why none.
+
+    Args:
+        eta: The run's end.
+        now: The present.
+        zone: The operator's zone; None is this machine's.
+    """
     if eta.at is None:
-        return f"Ends {units.UNKNOWN}  {eta.basis}".rstrip()
-    if eta.at <= now and eta.low == eta.high:
-        return f"Ended {clock(eta.at, now, zone)}, {units.age(eta.at, now)}"
-    left = units.duration((eta.at - now).total_seconds())
-    middle = f"Ends {clock(eta.at, now, zone)}, {left} left"
+        return (f"Ends {units.UNKNOWN}  {eta.basis}".rstrip(),)
+    if has_ended(eta, now):
+        return (f"Ended {clock(eta.at, now, zone)}, {units.age(eta.at, now)}",)
+    when, left = clock(eta.at, now, zone), units.duration((eta.at - now).total_seconds())
     if eta.low is None or eta.high is None:
-        return middle
-    return f"{middle}; {units.percent(eta.coverage)} sure: {clock(eta.low, now, zone)} to {clock(eta.high, now, zone)}"
+        return (f"Ends {when}, {left} left", f"Ends {when}")
+    sure = f"{units.percent(eta.coverage)} sure"
+    low, high = clock(eta.low, now, zone), clock(eta.high, now, zone)
+    return (
+        f"{left} left ({span_left(eta, now)}) · Ends {when} ({low} to {high}), {sure}",
+        f"{left} left · Ends {when} ({low} to {high}), {sure}",
+        f"{left} left · Ends {when} ({low} to {high})",
+        f"{left} left, ends {low} to {high}",
+        f"{left} left",
+    )
+
+
+def has_ended(eta: Eta, now: datetime) -> bool:
+    """Tell whether the run's end is a fact, no forecast."""
+    return eta.at is not None and eta.at <= now and eta.low == eta.high
+
+
+def span_left(eta: Eta, now: datetime) -> str:
+    """Give the time left as a range: ``15 h 10 min to 20 h 5 min``; nothing without one."""
+    if eta.low is None or eta.high is None:
+        return ""
+    low, high = (units.duration((at - now).total_seconds()) for at in (eta.low, eta.high))
+    return low if low == high else f"{low} to {high}"
 
 
 def link_broken(link: LinkView) -> bool:
@@ -92,6 +128,11 @@ def fitting(width: int, *parts: str) -> str:
     said = [part for part in parts if part]
     fits = (count for count in range(len(said), 1, -1) if cell_len(joined(*said[:count])) <= width)
     return joined(*said[: next(fits, 1)])
+
+
+def first_fitting(width: int, *phrases: str) -> str:
+    """Give the first of several phrases that fits into a width; the last one where none does."""
+    return next((phrase for phrase in phrases if cell_len(phrase) <= width), phrases[-1] if phrases else "")
 
 
 def joined(*parts: str) -> str:

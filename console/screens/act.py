@@ -2,32 +2,37 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
-from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from console.act_journal import outcome_of
+from console.job import units
 from console.proving import item_words
+from console.screens.copying import CopiedList
+from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from datetime import tzinfo
+    from collections.abc import Callable, Sequence
+    from datetime import datetime, tzinfo
 
     from textual.app import ComposeResult
 
     from console.acts import ActionPlan, Step
     from console.job.proof import Proof
+    from console.job.snapshot import Snapshot
 
 ROLL_BACK = "roll back"
 """What the board is closed with when the operator wants to go back."""
+
+TICK_S = 1.0
+"""Seconds between two drawings of a step that goes on."""
 
 STATES: dict[str, StepState] = {"running": "running", "done": "done", "failed": "failed"}
 """A step's state as the list draws it."""
@@ -44,11 +49,41 @@ class ActSeen:
         plan: What is done.
         steps: The steps so far, in order.
         ended: What came of it, as a sentence; empty while it goes on.
+        began: When the newest step began; None where that is not known.
+        waits_for: What the step under way waits for, as the console sees it; may be empty.
     """
 
     plan: ActionPlan
     steps: tuple[Step, ...] = ()
     ended: str = ""
+    began: datetime | None = None
+    waits_for: str = ""
+
+    def with_step(self, step: Step, now: datetime) -> ActSeen:
+        """Add what was told of a step at ``now``."""
+        known = {each.name for each in self.steps}
+        began = self.began if step.name in known else now
+        waits_for = self.waits_for if step.state == "running" and step.name in known else ""
+        return replace(self, steps=told(self.steps, step), began=began, waits_for=waits_for)
+
+    def rows(self, now: datetime | None) -> tuple[StepRow, ...]:
+        """The steps as the list draws them; one under way says for how long, and what it waits for."""
+        return tuple(self._row(step, now) for step in self.steps) or (StepRow("begin", "running"),)
+
+    def _row(self, step: Step, now: datetime | None) -> StepRow:
+        if step.state != "running" or step is not self.steps[-1] or self.ended:
+            return StepRow(step.name, STATES.get(step.state, "running"), step.detail, step.seconds)
+        since = None if now is None or self.began is None else max(0.0, (now - self.began).total_seconds())
+        detail = "; ".join(words for words in (step.detail, self.waits_for) if words)
+        return StepRow(step.name, "running", detail, since)
+
+
+def drains(snapshot: Snapshot | None) -> str:
+    """Say what the server still works on while the job is waited for; empty when that is not known."""
+    running = None if snapshot is None else snapshot.server.running
+    if running is None:
+        return ""
+    return f"the server works on {units.plural(running, 'request')}" if running else "the server works on nothing more"
 
 
 def told(steps: Sequence[Step], step: Step) -> tuple[Step, ...]:
@@ -64,12 +99,13 @@ def outcome(plan: ActionPlan, steps: Sequence[Step]) -> tuple[str, str]:
     return outcome_of(plan, failed), "info" if failed is None else "error"
 
 
-class ActScreen(ModalScreen[str]):
+class ActScreen(CopiedList[str]):
     """The steps of an act as they happen, then its proof as it fills; closing it stops neither.
 
     It is closed with ``ROLL_BACK``, or with nothing.
     """
 
+    COPIED: ClassVar[str] = "#board"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,p", "close", "Close (the act goes on)"),
         Binding("B", "roll_back", "Roll back"),
@@ -102,9 +138,17 @@ class ActScreen(ModalScreen[str]):
     proof: reactive[Proof | None] = reactive(None, init=False)
     """The checklist; None where nothing was started."""
 
-    def __init__(self, title: str, act: ActSeen | None, proof: Proof | None, zone: tzinfo | None) -> None:
-        """Take the act and the proof as they stand, and the operator's zone."""
+    def __init__(
+        self,
+        title: str,
+        act: ActSeen | None,
+        proof: Proof | None,
+        zone: tzinfo | None,
+        clock: Callable[[], datetime] | None = None,
+    ) -> None:
+        """Take the act and the proof as they stand, the operator's zone, and the console's clock."""
         super().__init__()
+        self._clock = clock
         self._rows = Steps(id="steps")
         self._items = Steps(id="proof")
         self._end = Static(id="ended", markup=False)
@@ -115,7 +159,7 @@ class ActScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         """Lay the steps in a box."""
-        with VerticalScroll(id="board") as board:
+        with Scrolling(id="board") as board:
             board.border_title = Content(self._title)
             yield self._rows
             yield Static("Proof that it worked", id="proof-title")
@@ -123,8 +167,9 @@ class ActScreen(ModalScreen[str]):
             yield self._end
 
     def on_mount(self) -> None:
-        """Draw what is known already."""
+        """Draw what is known already, and let the step under way say for how long."""
         self._draw()
+        self.set_interval(TICK_S, self._draw_steps)
 
     def watch_act(self) -> None:
         """Draw what is new, once there is something to draw on."""
@@ -144,13 +189,14 @@ class ActScreen(ModalScreen[str]):
         done = self.act.steps if self.act is not None and self.act.ended else ()
         return bool(done) and done[-1].state == "failed" and done[-1].result is not None and bool(done[-1].result.kept)
 
+    def _draw_steps(self) -> None:
+        if self.act is not None:
+            self._rows.rows = self.act.rows(self._clock() if self._clock is not None else None)
+
     def _draw(self) -> None:
         """Draw the steps, the proof, and what came of them."""
         act, proof = self.act, self.proof
-        if act is not None:
-            self._rows.rows = tuple(
-                StepRow(step.name, STATES.get(step.state, "running"), step.detail, step.seconds) for step in act.steps
-            ) or (StepRow("begin", "running"),)
+        self._draw_steps()
         if proof is not None:
             self._items.rows = tuple(
                 StepRow(item.name, PROVEN[item.state], item_words(item, self._zone)) for item in proof.items

@@ -10,11 +10,11 @@ from textual import work
 from textual.reactive import var
 
 from console.act_stakes import with_stakes
-from console.acts import START_STEP, ActionPlan, Step, Verb
+from console.acts import START_STEP, STOP_STEP, ActionPlan, Step, Verb
 from console.job.proof_facts import before_of
 from console.messages import NoticeGiven
 from console.proving import Proving, proving, taken_up
-from console.screens.act import ROLL_BACK, ActScreen, ActSeen, outcome, told
+from console.screens.act import ROLL_BACK, ActScreen, ActSeen, drains, outcome
 from console.screens.commanded import CommandedScreen
 from remote.errors import RemoteError
 from widgets.confirm import Confirm
@@ -135,6 +135,7 @@ class ActingScreen(CommandedScreen):
             diff=plan.diff,
             refusal=plan.refusal,
             danger=plan.verb is not Verb.START,
+            enter_goes=plan.verb is not Verb.STOP,
             go=plan.name.capitalize(),
         )
         return await self.app.push_screen_wait(question)
@@ -150,7 +151,7 @@ class ActingScreen(CommandedScreen):
             if step.name == START_STEP and step.state == "running" and not step.detail:
                 at_start = self.known
             last = step
-            self.act = replace(self.act, steps=told(self.act.steps, step))
+            self.act = self.act.with_step(step, self.setup.clock())
         self._end(*outcome(plan, self.act.steps))
         self._begin_proof(proving(plan, last, usual, at_start, self.setup.clock()), control)
 
@@ -175,6 +176,8 @@ class ActingScreen(CommandedScreen):
 
     def prove(self, snapshot: Snapshot) -> None:
         """Take in what the run shows now; tell what the proof has come to, once."""
+        if self.act is not None and not self.act.ended and self.act.steps and self.act.steps[-1].name == STOP_STEP:
+            self.act = replace(self.act, waits_for=drains(snapshot))
         found = self._proving
         if found is None or not found.take(snapshot):
             return
@@ -237,7 +240,7 @@ class ActingScreen(CommandedScreen):
             return
         title = self.act.plan.title if self.act is not None else "The last start"
         proof = self._proving.proof if self._proving is not None else None
-        self._board = ActScreen(title, self.act, proof, self.setup.zone)
+        self._board = ActScreen(title, self.act, proof, self.setup.zone, self.setup.clock)
         self.app.push_screen(self._board, self._after_board)
 
     def _after_board(self, wish: str | None) -> None:

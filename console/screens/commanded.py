@@ -31,6 +31,7 @@ class CommandedScreen(Screen[None]):
         super().__init__()
         self.keymap = keymap
         """Command ids to keys; commands that are not named keep their own."""
+        self._alone = commands.alone(keymap, self.OPERATOR) if keymap else frozenset()
         self._by_key = commands.by_key(keymap, self.OPERATOR)
 
     @property
@@ -54,7 +55,8 @@ class CommandedScreen(Screen[None]):
         command = commands.by_action(action, parameters, self.OPERATOR)
         if command is None:
             return True
-        return command.is_here(self.situation, beside_logs=self.beside_logs) and not command.refusal(self.situation)
+        here = command.id in self._alone or command.is_here(beside_logs=self.beside_logs)
+        return here and not command.refusal(self.situation)
 
     def on_key(self, event: events.Key) -> None:
         """Say why a command can't run when its key is pressed all the same."""
@@ -72,6 +74,14 @@ class CommandedScreen(Screen[None]):
             self.refuse(why)
         else:
             await self.run_action(command.action)
+
+    def tell_key_faults(self) -> None:
+        """Say what is wrong with the operator's own keys: two commands on one, for instance."""
+        if self.keymap:
+            from console.key_faults import faults  # noqa: PLC0415 - most operators have no keys of their own
+
+            for fault in faults(self.keymap, self.OPERATOR):
+                self.refuse(fault)
 
     def refuse(self, why: str) -> None:
         """Tell the operator why a command does not run."""

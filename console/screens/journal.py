@@ -6,17 +6,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
-from textual.containers import Vertical, VerticalScroll
+from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from console.journal_remote import merged
 from console.journal_words import headline, moment, told
 from console.screens.listing import Listing
+from widgets.moves import Scrolling
 from widgets.plain import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from datetime import tzinfo
 
     from textual.app import ComposeResult
@@ -81,23 +83,39 @@ class JournalScreen(Listing):
         """Take the entries, the operator's zone, and why there are none."""
         super().__init__()
         self._entries = told(entries)[-SHOWN:]
+        self._all = tuple(entries)
         self._zone = zone
         self._trouble = clean(trouble)
 
     def compose(self) -> ComposeResult:
         """Lay an entry below the other."""
-        with VerticalScroll(id="entries", classes="listing") as box:
+        with Scrolling(id="entries", classes="listing") as box:
             box.border_title = "Journal: who did what, and what came of it"
             box.border_subtitle = "Esc closes; `longwait journal` prints all"
-            for entry in self._entries:
-                head = f"{moment(entry.at, self._zone)}  {clean(entry.kind)}  {clean(entry.user)}"
-                yield Static(Content(head), classes="who")
-                yield Static(Content(headline(entry)))
-            if not self._entries:
-                yield Static(Content(self._trouble or "Nothing is in the journal of this run yet."))
+            yield from self._rows()
+
+    def _rows(self) -> Iterator[Static]:
+        for entry in self._entries:
+            head = f"{moment(entry.at, self._zone)}  {clean(entry.kind)}  {clean(entry.user)}"
+            yield Static(Content(head), classes="who")
+            yield Static(Content(headline(entry)))
+        if not self._entries:
+            yield Static(Content(self._trouble or "Nothing is in the journal of this run yet."))
+
+    async def add(self, there: Sequence[Entry]) -> None:
+        """Show what the journal on the host has besides, in its place by time."""
+        self._all = merged(self._all, there)
+        self._entries = told(self._all)[-SHOWN:]
+        box = self.query_one("#entries", Scrolling)
+        at_end = box.is_vertical_scroll_end
+        async with self.batch():
+            await box.remove_children()
+            await box.mount_all(self._rows())
+        if at_end:
+            box.scroll_end(animate=False)
 
     def on_mount(self) -> None:
         """Show the newest, and let the keys scroll."""
-        box = self.query_one("#entries", VerticalScroll)
+        box = self.query_one("#entries", Scrolling)
         box.focus()
         box.scroll_end(animate=False)

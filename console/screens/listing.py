@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from textual.screen import ModalScreen
+from console.screens.copying import CopiedList
 
 
-class Listing(ModalScreen[None]):
+class Listing(CopiedList[None]):
     """What lists over the screen share; the box is of the class ``listing``."""
 
     DEFAULT_CSS = """

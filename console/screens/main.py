@@ -9,7 +9,6 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on, work
-from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.reactive import var
 from textual.worker import Worker, WorkerCancelled, WorkerFailed, WorkerState
@@ -19,26 +18,32 @@ from console.job.snapshot import Judgement, LinkView, LogView, Snapshot, Verdict
 from console.messages import FeedEnded, LinesArrived, NoticeGiven, SnapshotTaken, as_message
 from console.panels.header import HeaderLine
 from console.panels.logs import LogsPanel
-from console.panels.panel import Panel
+from console.panels.machine import MachinePanel
 from console.panels.progress import ProgressPanel
 from console.panels.server import ServerPanel
 from console.panels.status import StatusPanel
+from console.panels.timeline import TimelinePanel
 from console.panels.verdict import VerdictPanel
-from console.screens.acting import ActingScreen
 from console.screens.commanded import OperatorPalette
+from console.screens.datasets import DatasetOpeningScreen
 from console.screens.footer import KeysFooter
 from console.screens.journaling import JournalingScreen
-from console.screens.layout import LAYOUT
-from console.screens.log_reading import LogReadingScreen
+from console.screens.layout import DEEP_FROM, HEIGHTS, LAYOUT, TALL_FROM, TIMELINE_FROM, WIDTHS
+from console.screens.paned import PanedScreen
+from console.screens.remembering import RememberingScreen
+from console.screens.server_acting import ServerActingScreen
+from console.screens.welcoming import WelcomingScreen
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from textual import events
     from textual.app import ComposeResult
 
     from console.control import Controller
     from console.feed import FactSource
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import HealthProbe
     from console.screens.setup import Setup
 
@@ -65,18 +70,19 @@ def health_words(probe: HealthProbe) -> tuple[str, str]:
     return f"health failed: {probe.error or f'{probe.path} answered {probe.status}'}", "error"
 
 
-class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
-    """The five panes, fed by one worker."""
+class MainScreen(
+    ServerActingScreen, JournalingScreen, WelcomingScreen, PanedScreen, RememberingScreen, DatasetOpeningScreen
+):
+    """The panes, fed by one worker."""
 
     DEFAULT_CSS = LAYOUT
     COMMANDS: ClassVar[set[Any]] = {OperatorPalette}
     AUTO_FOCUS = ""
     ALLOW_IN_MAXIMIZED_VIEW = "Footer, HeaderLine"
     ESCAPE_TO_MINIMIZE = False
-    """Textual would take Esc before the pane in which a filter is to be ended; the binding below comes after it."""
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "minimize", show=False)]
-    HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide"), (170, "-huge")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
-    VERTICAL_BREAKPOINTS = [(0, "-short"), (30, "-tall")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
+    """Textual would take Esc before the pane in which a filter is to be ended; the command ``back`` comes after it."""
+    HORIZONTAL_BREAKPOINTS = [*WIDTHS]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
+    VERTICAL_BREAKPOINTS = [*HEIGHTS]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
 
     snapshot: var[Snapshot | None] = var(None)
     """All that is known now."""
@@ -99,9 +105,13 @@ class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
         with Container(id="above"):
             yield VerdictPanel(zone, id="verdict").data_bind(MainScreen.snapshot, MainScreen.now)
             yield ProgressPanel(zone, id="progress").data_bind(MainScreen.snapshot, MainScreen.now)
+        line = TimelinePanel(zone, id="timeline")
+        yield line.data_bind(timeline=MainScreen.timeline, trouble=MainScreen.past_trouble)
         with Container(id="middle"):
             yield ServerPanel(zone, id="server").data_bind(MainScreen.snapshot, MainScreen.now)
-            yield StatusPanel(zone, id="status").data_bind(MainScreen.snapshot, MainScreen.now)
+            with Container(id="side"):
+                yield StatusPanel(zone, self.setup.usual, id="status").data_bind(MainScreen.snapshot, MainScreen.now)
+                yield MachinePanel(zone, id="machine").data_bind(MainScreen.snapshot, MainScreen.now)
         yield LogsPanel(zone, id="logs").data_bind(MainScreen.snapshot, MainScreen.now)
         yield KeysFooter(compact=True, show_command_palette=False)
 
@@ -110,14 +120,25 @@ class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
         self.set_interval(TICK_S, self._tick)
         self.call_after_refresh(self._begin)
 
+    def on_resize(self, event: events.Resize) -> None:
+        """Let the verdict be large, and the timeline be there, where there are rows for it."""
+        self.query_one(TimelinePanel).set_class(event.size.height < TIMELINE_FROM, "-cramped")
+        self.query_one(VerdictPanel).deep = event.size.height >= DEEP_FROM
+        self.query_one(VerdictPanel).roomy = event.size.height >= TALL_FROM and not getattr(self.app, "is_ascii", False)
+
     def _begin(self) -> None:
+        self.tell_key_faults()
+        self.restore()
+        self.watch_presence()
         self._following = self.follow_feed()
 
     def _tick(self) -> None:
         self.now = self.setup.clock()
+        self.remember()
 
     async def on_unmount(self) -> None:
         """Close the feed before the program ends, so that connections are closed in order."""
+        self.remember()
         if self._following is None:
             return
         if not self._following.is_cancelled:
@@ -153,7 +174,7 @@ class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
     def situation(self) -> commands.Situation:
         """What the guards look at."""
         link = self.snapshot.link.state if self.snapshot is not None else ""
-        return commands.Situation(self.setup.read_only, self._control is not None, link)
+        return commands.Situation(self.setup.read_only, self._control is not None, link, can_serve=self.can_serve)
 
     @property
     def known(self) -> Snapshot | None:
@@ -176,7 +197,9 @@ class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
         if self.situation != before:
             self.refresh_bindings()
         self.prove(message.snapshot)
+        self.record(message.snapshot)
         self.note_verdict(message.snapshot)
+        self.renew_dataset(message.snapshot)
         if message.snapshot.link.state == "up":
             self.look_back()
 
@@ -221,6 +244,10 @@ class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
 
             self.app.push_screen(PingScreen(pinger, self.setup.clock, self.setup.zone))
 
+    def dataset_detail(self, name: str) -> DatasetDetail | None:
+        """Look closely at one dataset."""
+        return self._feed.detail(name)
+
     def look_again(self) -> None:
         """Have the job's process looked at, so that what the screen shows of it is not from before the act."""
         self._feed.look()
@@ -230,18 +257,9 @@ class MainScreen(ActingScreen, JournalingScreen, LogReadingScreen):
         self._feed.reconnect()
         self.notify(f"Connecting to {self.setup.host} now.", markup=False)
 
-    def action_focus_pane(self, name: str) -> None:
-        """Focus a pane."""
-        self.query_one(f"#{name}", Panel).focus_pane()
-
-    def action_zoom_pane(self) -> None:
-        """Fill the screen with the focused pane, or bring all back."""
-        if self.maximized is not None:
-            self.minimize()
-            return
-        near = self.focused.ancestors_with_self if self.focused is not None else []
-        pane = next((node for node in near if isinstance(node, Panel)), self.query_one(LogsPanel))
-        self.maximize(pane, container=False)
+    def action_change_span(self, way: int) -> None:
+        """Show a shorter or a longer span of time in the server's chart."""
+        self.query_one(ServerPanel).change_span(way)
 
     def action_show_help(self) -> None:
         """Explain keys and figures, those of the focused pane first."""

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive
 from textual.widgets import Static
@@ -15,6 +14,7 @@ from console.job.units import age, duration, latency
 from console.pings import ORDER, in_order, strip
 from console.screens.listing import Listing
 from widgets.confirm import Confirm
+from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
 
@@ -69,7 +69,7 @@ class PingScreen(Listing):
 
     def compose(self) -> ComposeResult:
         """Lay the signs above their past."""
-        with VerticalScroll(id="signs", classes="listing") as box:
+        with Scrolling(id="signs", classes="listing") as box:
             box.border_title = "Signs of life"
             box.border_subtitle = "h asks again, t asks for a token too, Esc closes"
             yield self._rows

@@ -11,6 +11,7 @@ from textual.screen import Screen
 
 from console import commands
 from console.job.snapshot import Judgement, LinkView, Snapshot, Verdict
+from console.job.timeline_view import timeline_of
 from console.messages import LinesReplaced, ReplayMoved
 from console.panels.logs import LogsPanel
 from console.panels.replay import ReplayBar
@@ -19,6 +20,8 @@ from console.screens.main import MainScreen
 from widgets.scrub import Scrub
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from textual.app import ComposeResult
     from textual.binding import BindingType
 
@@ -60,6 +63,19 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     def situation(self) -> commands.Situation:
         """What the guards look at."""
         return commands.Situation(read_only=True, can_act=False, link="", replay=True)
+
+    def watch_presence(self) -> None:
+        """Nothing happens to a recording while nobody looks."""
+
+    def record(self, snapshot: Snapshot) -> None:
+        """Lay the line of time of the moment shown: what came later is not known at it."""
+        told = self.transport.changes if self.transport is not None else ()
+        self.timeline = timeline_of(snapshot, tuple(change for change in told if change.at <= snapshot.at))
+
+    def open_moment(self, at: datetime) -> None:
+        """Go there: the panes are the reading."""
+        if self.transport is not None:
+            self._replay.step(at - self.transport.at)
 
     def help_words(self) -> str:
         """The help of this screen: the replay's keys are among the others."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from console.kept import Kept
+from console.panels.status import Usual
 from console.screens.notices import Notices
 
 if TYPE_CHECKING:
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 
     from console.journal import Journal
     from console.pings import Pinger
+    from console.server_control import ServerControls
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +35,10 @@ class Setup:
         keymap: Command ids to keys, several separated by commas.
         journal: Gives the run's journal; None while there is none, as before the session is open.
         pinger: Gives what asks for all signs of life; None while there is none.
+        past: Gives where the run's history lies; None while there is none, or none is kept.
+        kept: What is remembered of how the run was looked at; nothing beyond the end unless the app was given a file.
+        usual: How often the host is asked.
+        server: Gives what restarts the server; None while there is no session.
         notices: What the operator was told so far; the one thing here that grows.
     """
 
@@ -46,7 +53,11 @@ class Setup:
     keymap: Mapping[str, str] = field(default_factory=dict)
     journal: Callable[[], Journal | None] = lambda: None
     pinger: Callable[[], Pinger | None] = lambda: None
+    kept: Kept = field(default_factory=Kept)
+    past: Callable[[], Path | None] = lambda: None
     notices: Notices = field(default_factory=Notices)
+    server: Callable[[], ServerControls | None] = lambda: None
+    usual: Usual = field(default_factory=Usual)
 
     @property
     def last_words(self) -> str:

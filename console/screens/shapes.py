@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.widgets import Static
 
 from console.panels.log_words import missed_lines, understood
 from console.screens.listing import Listing
+from widgets.moves import Scrolling
 from widgets.plain import clean
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class ShapesScreen(Listing):
 
     def compose(self) -> ComposeResult:
         """Lay the logs one below the other."""
-        with VerticalScroll(id="list", classes="listing") as box:
+        with Scrolling(id="list", classes="listing") as box:
             box.border_title = "Lines that longwait does not understand"
             box.border_subtitle = "Esc closes"
             for log in self._shown:

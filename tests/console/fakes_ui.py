@@ -23,8 +23,10 @@ if TYPE_CHECKING:
 
     from textual.pilot import Pilot
 
+    from console.job.dataset_detail import DatasetDetail
     from console.job.events import Source
     from console.job.snapshot import Snapshot
+    from console.journal import Entry
 
 
 @dataclass
@@ -37,6 +39,8 @@ class FakeFeed:
     closed: bool = False
     reconnects: int = 0
     looks: int = 0
+    details: dict[str, DatasetDetail] = field(default_factory=dict)
+    detailed: list[str] = field(default_factory=list)
     pings: int = 0
     _queue: asyncio.Queue[Fact | None] = field(default_factory=asyncio.Queue)
 
@@ -71,6 +75,11 @@ class FakeFeed:
         """Count it."""
         self.looks += 1
 
+    def detail(self, name: str) -> DatasetDetail | None:
+        """Give what was set, and remember that it was asked for."""
+        self.detailed.append(name)
+        return self.details.get(name)
+
 
 @dataclass
 class FakeControl:
@@ -93,6 +102,8 @@ class FakeControl:
     carried: list[ActionPlan] = field(default_factory=list)
     gate: asyncio.Event = field(default_factory=asyncio.Event)
     before: Mapping[str, Any] | None = None
+    there: tuple[Entry, ...] | Exception = ()
+    shared: list[Entry | None] = field(default_factory=list)
 
     async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
         """Remember what was asked."""
@@ -120,6 +131,17 @@ class FakeControl:
         """Say that all is free."""
         del pids
         return GpuMemory()
+
+    async def journal_there(self, size: int = 0) -> tuple[Entry, ...]:
+        """Give what was set, or raise it."""
+        del size
+        if isinstance(self.there, Exception):
+            raise self.there
+        return self.there
+
+    async def share(self, entry: Entry | None) -> None:
+        """Remember it."""
+        self.shared.append(entry)
 
     async def carry_out(self, plan: ActionPlan, before: Mapping[str, Any] | None = None) -> AsyncIterator[Step]:
         """Tell the first step, then the others once the gate is open."""

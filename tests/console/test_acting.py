@@ -58,7 +58,22 @@ async def test_start_and_stop_keep_the_host_s_script(key: str, verb: Verb) -> No
         assert control.carried == []
 
 
-async def test_enter_typed_too_much_does_nothing() -> None:
+@pytest.mark.parametrize(("key", "verb"), [("R", Verb.RESTART), ("S", Verb.START)])
+async def test_enter_carries_out_a_plan_that_loses_nothing_for_good(key: str, verb: Verb) -> None:
+    control = FakeControl()
+    app = make_app(FakeFeed(), control)
+    async with app.run_test() as pilot:
+        await pilot.press(key)
+        await asked(pilot)
+        await pilot.press("enter")
+        await until(pilot, lambda: isinstance(app.screen, ActScreen), "the steps")
+        assert [plan.verb for plan in control.carried] == [verb]
+        control.gate.set()
+        done = {Verb.RESTART: "The job is restarted.", Verb.START: "The job is started."}[verb]
+        await until(pilot, lambda: done in notices(app), "the outcome")
+
+
+async def test_enter_typed_too_much_stops_nothing() -> None:
     control = FakeControl()
     app = make_app(FakeFeed(), control)
     async with app.run_test() as pilot:

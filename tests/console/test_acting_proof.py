@@ -14,10 +14,11 @@ from console.control import ActionPlan, LeftOver, Step, Verb
 from console.facts import SnapshotTaken
 from console.job.proof_facts import before_from
 from console.job.snapshot import JobView
-from console.journal import Journal, Kind
+from console.journal import Entry, Journal, Kind
 from console.screens.act import ActScreen
 from console.screens.journal import JournalScreen, NoteScreen
 from console.screens.main import MainScreen
+from remote.errors import LinkLost
 from tests import samples
 from tests.console.fakes_ui import FakeControl, FakeFeed, asked, make_app, notices, screen_text, shown, until
 from widgets.confirm import Confirm
@@ -243,6 +244,47 @@ async def test_a_note_is_kept_and_the_journal_shown(journal: Journal) -> None:
         await pilot.press("escape", "n", "escape")
         await until(pilot, lambda: isinstance(app.screen, MainScreen), "the main screen")
     assert [entry.what for entry in journal.entries()] == ["fan [b]loud"]
+
+
+def by_bob(minute: int, what: str = "Restart the job on gpu01") -> Entry:
+    at = samples.NOW.replace(minute=minute)
+    return Entry(at, Kind.ACTION, what, outcome="The job is restarted.", user="bob@laptop", host="gpu01", act="b0b")
+
+
+async def test_the_journal_shows_what_others_have_done_each_once(journal: Journal) -> None:
+    control = FakeControl()
+    app = make_app(FakeFeed(), control, journal=lambda: journal)
+    async with app.run_test(size=(100, 30)) as pilot:
+        await pilot.press("n")
+        await until(pilot, lambda: isinstance(app.screen, NoteScreen), "the field")
+        await pilot.press(*"mine", "enter")
+        await until(pilot, lambda: len(control.shared) == 1, "the note on the host")
+        control.there = (by_bob(10), journal.entries()[0])
+        await pilot.press("J")
+        await until(pilot, lambda: "bob@laptop" in screen_text(app), "the other's act")
+        assert screen_text(app).count("mine") == 1
+        assert screen_text(app).index("bob@laptop") < screen_text(app).index("mine")
+        await pilot.press("escape")
+        control.there = LinkLost("The link is gone.")
+        await pilot.press("J")
+        told = "The journal on the host could not be read: The link is gone."
+        await until(pilot, lambda: told in notices(app), "why not")
+
+
+async def test_what_another_console_does_meanwhile_is_told(journal: Journal, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(MainScreen, "AGAIN_S", 0.0)
+    stop = by_bob(5, "Stop the job on gpu01")
+    feed, control = FakeFeed(), FakeControl(there=(stop,))
+    app = make_app(feed, control, journal=lambda: journal)
+    first = samples.healthy()
+    async with app.run_test(size=(100, 30)) as pilot:
+        await shown(pilot, feed, first)
+        await until(pilot, lambda: not any(worker.group == "others" for worker in app.workers), "the first look")
+        control.there = (stop, by_bob(18))
+        await shown(pilot, feed, replace(first, job=replace(first.job, pid=50_001)))
+        words = "By bob@laptop: Restart the job on gpu01: The job is restarted."
+        await until(pilot, lambda: words in notices(app), "the other's act")
+        assert not any("Stop the job" in told for told in notices(app))
 
 
 async def test_without_a_journal_it_is_said() -> None:

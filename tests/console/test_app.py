@@ -53,6 +53,8 @@ def shows_what_is_vital(app: LongwaitApp, snapshot: Snapshot) -> None:
     text = screen_text(app)
     assert snapshot.verdict.verdict.value.upper() in text
     assert "Ends" in text or "Ended" in text
+    if snapshot.eta.at is not None and snapshot.eta.low != snapshot.eta.high:
+        assert " left" in text
     for view in snapshot.datasets:
         assert view.name in text
     for vital in ("KV", "tok/s", "link", "health", "job", "queued", "server's log", "q Quit"):
@@ -116,7 +118,11 @@ async def test_figures_of_a_lost_link_are_marked_old() -> None:
         assert not app.screen.query(".-old")
         await shown(pilot, feed, samples.link_lost())
         assert screen_text(app).count("as of 03:15, 4 min old") == 3  # the end, the datasets, the server
-        assert {panel.id for panel in app.screen.query(Panel) if panel.has_class("-old")} == {"progress", "server"}
+        assert {panel.id for panel in app.screen.query(Panel) if panel.has_class("-old")} == {
+            "progress",
+            "server",
+            "machine",
+        }
 
 
 async def test_ages_grow_while_nothing_comes_in() -> None:

@@ -72,6 +72,8 @@ async def test_search_marks_counts_and_goes(size: tuple[int, int]) -> None:
     async with app.run_test(size=size) as pilot:
         await fill(pilot, feed, app)
         view = log_of(app, Source.SERVER)
+        await pilot.press("l")
+        await until(pilot, lambda: view.has_focus, "the log")
         await type_in(pilot, app, "s", *"RUNNING-req: [24]8")
         await pilot.pause()
         assert "match 2 of 2" in screen_text(app)
@@ -206,6 +208,8 @@ async def test_y_copies_the_line_as_the_log_has_it(size: tuple[int, int], copies
     feed = FakeFeed()
     app = make_app(feed, None)
     async with app.run_test(size=size) as pilot:
+        await pilot.press("l")
+        await until(pilot, lambda: log_of(app, Source.SERVER).has_focus, "the log")
         await pilot.press("y")
         assert notices(app) == ["There is no line to copy."]
         await fill(pilot, feed, app)

@@ -14,7 +14,6 @@ from rich.cells import cell_len
 from console.job.events import LogLine, Source
 from console.job.snapshot import (
     DatasetState,
-    DatasetView,
     Eta,
     HealthView,
     JobView,
@@ -24,7 +23,7 @@ from console.job.snapshot import (
     ServerView,
     Verdict,
 )
-from console.panels import log_words, logs, progress, server, status, verdict, words
+from console.panels import dataset_columns, log_words, logs, progress, server, status, verdict, words
 from console.screens.help import PANELS
 from tests import samples
 
@@ -56,6 +55,9 @@ def test_a_clock_time_names_the_day_when_it_is_not_today(at: datetime | None, zo
 def test_only_stale_figures_tell_their_age() -> None:
     assert not words.as_of(ago(seconds=60), NOW, UTC)
     assert not words.as_of(None, NOW, UTC)
+    assert not words.is_stale(ago(seconds=89), NOW, usual_s=60)
+    assert words.is_stale(ago(seconds=91), NOW, usual_s=60)
+    assert not words.is_stale(ago(seconds=59), NOW, usual_s=5)
     assert words.as_of(ago(minutes=4), NOW, UTC) == "as of 03:15, 4 min old"
 
 
@@ -69,17 +71,25 @@ def test_with_a_lost_link_nothing_is_newer_than_the_loss() -> None:
 
 def test_the_end_is_a_range_with_the_time_left() -> None:
     eta = Eta(NOW + timedelta(hours=23), NOW + timedelta(hours=20), NOW + timedelta(hours=30), basis="unused")
-    assert words.ending(eta, NOW, UTC) == "Ends Wed 02:19, 23 h left; 80 % sure: 23:19 to Wed 09:19"
+    phrases = words.ending(eta, NOW, UTC)
+    assert phrases[0] == "23 h left (20 h to 1 d 6 h) · Ends Wed 02:19 (23:19 to Wed 09:19), 80 % sure"
+    assert list(phrases) == sorted(phrases, key=len, reverse=True)
+    assert all(phrase.startswith("23 h left") for phrase in phrases)
+
+
+def test_without_a_range_the_end_is_one_time() -> None:
+    assert words.ending(Eta(NOW + timedelta(hours=2)), NOW, UTC)[0] == "Ends 05:19, 2 h left"
+    assert not words.span_left(Eta(NOW + timedelta(hours=2)), NOW)
 
 
 def test_an_unknown_end_says_why() -> None:
-    assert (
-        words.ending(Eta(basis="No progress line has come yet."), NOW, UTC) == "Ends --  No progress line has come yet."
-    )
+    said = words.ending(Eta(basis="No progress line has come yet."), NOW, UTC)
+    assert said == ("Ends --  No progress line has come yet.",)
 
 
 def test_a_finished_run_has_ended() -> None:
-    assert words.ending(samples.finished().eta, NOW, UTC) == "Ended 03:13, 6 min ago"
+    assert words.ending(samples.finished().eta, NOW, UTC) == ("Ended 03:13, 6 min ago",)
+    assert words.has_ended(samples.finished().eta, NOW)
 
 
 @given(st.integers(0, 200), st.lists(st.text(max_size=30), max_size=6))
@@ -91,35 +101,12 @@ def test_what_is_put_side_by_side_fits_but_for_the_first(width: int, parts: list
 
 
 def test_figures_unknown_are_dashes_and_never_zero() -> None:
-    bare = progress.figures(DatasetView("x"), NOW, UTC, errors=True)
-    assert bare == ("--/--", "ends --", "-- err", "-- tok", "-- tok/req", "--")
     assert server.requests(ServerView(), None, 80) == "-- running · -- queued · -- retracted"
     assert server.throughput(ServerView()) == "--"
 
 
-def test_tokens_name_a_common_scale_once() -> None:
-    assert progress.made(6_904_000, 10_000_000) == "6.9/10.0 M tok"
-    assert progress.made(1_012, 10_000_000) == "1.0 k/10.0 M tok"
-    assert progress.made(None, 10_000_000) == "--/10.0 M tok"
-    assert progress.made(950, None) == "950 tok"
-
-
-@given(st.lists(st.tuples(st.text(max_size=8), st.text(max_size=8)), min_size=1, max_size=6))
-def test_columns_line_up(rows: list[tuple[str, str]]) -> None:
-    padded = progress.columns([tuple(row) for row in rows])
-    for place in range(2):
-        assert len({cell_len(row[place]) for row in padded}) == 1
-
-
-@given(st.integers(0, 20_000), st.integers(0, 20_000), st.integers(1, 10_000))
-def test_the_part_done_before_is_never_more_than_what_is_done(done: int, earlier: int, total: int) -> None:
-    view = DatasetView("x", done=done, done_before=earlier, total=total, in_flight=done)
-    assert 0 <= progress.before(view) <= (view.share or 0.0) <= 1
-    assert 0 <= progress.flight(view) <= 1
-
-
 def test_every_state_has_sign_and_tone() -> None:
-    assert set(progress.SIGNS) == set(progress.TONES) == set(DatasetState)
+    assert set(dataset_columns.SIGNS) == set(progress.TONES) == set(DatasetState)
     assert set(verdict.TONES) == set(Judgement)
 
 
@@ -131,8 +118,25 @@ def test_the_summary_counts_the_run() -> None:
 
 def test_what_to_do_stays_in_sight() -> None:
     now = samples.intervene()
-    assert verdict.foot(now.verdict, NOW, UTC).startswith("Do: Restart the server")
-    assert verdict.foot(Verdict(Judgement.WAIT, "kv_limited", "x"), NOW, UTC) == "kv limited"
+    assert verdict.foot(now.verdict).startswith("Do: Restart the server")
+    assert not verdict.foot(Verdict(Judgement.WAIT, "kv_limited", "x"))
+
+
+def test_beside_the_word_stand_cause_since_and_when_to_look_again() -> None:
+    now = samples.healthy().verdict
+    said = verdict.asides(now, NOW, UTC)
+    assert said[0] == "kv limited · since 01:14, 2 h 5 min · look again in 1 h 1 min (04:20)"
+    assert list(said) == sorted(said, key=len, reverse=True)
+    assert verdict.asides(Verdict(Judgement.WAIT, "steady", "x"), NOW, UTC)[0] == "steady"
+
+
+@given(st.floats(0, 4e6), st.floats(0, 4e6), st.floats(0, 4e6), st.sampled_from([0.5, 0.8, 0.95]), st.integers(8, 200))
+def test_any_end_fits_or_is_as_short_as_it_gets(mid: float, low: float, high: float, sure: float, width: int) -> None:
+    at, first, last = (NOW + timedelta(seconds=seconds) for seconds in (mid, low, high))
+    phrases = words.ending(Eta(at, first, last, coverage=sure), NOW, UTC)
+    said = words.first_fitting(width, *phrases)
+    assert said in phrases
+    assert len(said) <= width or said == phrases[-1]
 
 
 @pytest.mark.parametrize(
@@ -153,6 +157,7 @@ def test_the_link_in_words(view: LinkView, state: str, word: str, detail: str) -
     [
         (HealthView(), "unknown", "--", "not asked yet"),
         (HealthView(state="asking"), "busy", "asking", ""),
+        (HealthView("ok", status=200, latency_s=1.0, checked_at=ago(seconds=75)), "ok", "ok", "1.0 s · 1 min ago"),
         (HealthView("ok", status=200, latency_s=1.04, checked_at=ago(seconds=12)), "ok", "ok", "1.0 s · 12 s ago"),
         (
             HealthView("ok", status=200, latency_s=1.0, checked_at=ago(minutes=4)),
@@ -276,3 +281,11 @@ def test_a_log_that_is_hardly_read_says_so_once() -> None:
 @pytest.mark.parametrize("panel", PANELS)
 def test_each_panel_explains_itself(panel: type[Panel]) -> None:
     assert panel.HELP.startswith(f"### {panel.TITLE}")
+
+
+def test_what_is_asked_seldom_is_old_only_when_it_is_overdue() -> None:
+    seldom = status.Usual(health_s=600, look_s=600)
+    for minutes, state in ((14, "ok"), (16, "unknown")):
+        asked = ago(minutes=minutes)
+        assert status.health(HealthView("ok", status=200, latency_s=1.0, checked_at=asked), NOW, seldom)[0] == state
+        assert status.job(JobView(pid=7, alive=True, checked_at=asked), NOW, seldom)[0] == state

@@ -219,7 +219,7 @@ async def test_help_names_the_replays_keys(tmp_path: Path) -> None:
             assert command.name in words
         assert "`,` **A minute back**" in words
         refused = [command for command in REPLAYED if command.refusal(played.screen.situation)]
-        assert words.count("This is a replay") == len(refused) == 9
+        assert words.count("This is a replay") == len(refused) >= 9
 
 
 async def test_an_empty_recording_and_one_that_is_gone_are_told(tmp_path: Path) -> None:

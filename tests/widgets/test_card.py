@@ -6,6 +6,7 @@ import pytest
 
 from tests.widgets.stage import NASTY, WIDTHS, Stage, safe, screen_text
 from widgets.card import SIGNS, Card, CardTone
+from widgets.large import enlarged
 
 FACTS = tuple(f"fact number {number} with its unit and age" for number in range(12))
 
@@ -69,3 +70,36 @@ async def test_text_is_never_markup() -> None:
         assert shown.count("[b]bold[/b]") == 5
         assert "second line" in shown
         assert safe(shown)
+
+
+ASIDES = ("kv limited · since 01:14 · look again in 1 h", "since 01:14 · look again in 1 h", "since 01:14")
+
+
+@pytest.mark.parametrize(("width", "shown"), [(80, ASIDES[0]), (48, ASIDES[1]), (30, ASIDES[2]), (16, "")])
+async def test_the_band_says_as_much_as_fits_beside_the_word(width: int, shown: str) -> None:
+    card = Card("WAIT", "good", "headline")
+    card.asides = ASIDES
+    async with Stage(card).run_test(size=(width, 6)) as pilot:
+        band = screen_text(pilot.app).splitlines()[0]
+        assert "✓ WAIT" in band
+        assert all((aside in band) == (aside in shown) for aside in ASIDES)
+        assert band.rstrip().endswith(shown or "WAIT")
+
+
+async def test_a_large_card_has_its_word_in_letters_and_in_text() -> None:
+    card = Card("INTERVENE", "bad", "It stands still.", ("fact",), "Do: something")
+    card.asides = ASIDES
+    card.large = True
+    async with Stage(card).run_test(size=(100, 12)) as pilot:
+        await pilot.pause()
+        lines = screen_text(pilot.app).splitlines()
+        assert enlarged("✗ INTERVENE")[1] in lines[1]
+        assert "It stands still." in lines[0]
+        assert "INTERVENE: kv limited" in screen_text(pilot.app)
+        await pilot.resize_terminal(60, 12)
+        await pilot.pause()
+        lines = screen_text(pilot.app).splitlines()
+        assert "It stands still." in lines[3]
+        card.word, card.tone = "WAIT", "good"
+        await pilot.pause()
+        assert "It stands still." in screen_text(pilot.app).splitlines()[0]

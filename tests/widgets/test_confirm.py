@@ -46,6 +46,13 @@ async def test_keys(keys: tuple[str, ...], answer: list[bool]) -> None:
         assert await ask(pilot, Confirm("Restart the job", LINES, danger=True), *keys) == answer
 
 
+@pytest.mark.parametrize(("refusal", "answer"), [(None, True), ("It runs already.", False)])
+async def test_enter_goes_where_the_dialog_was_asked_for(refusal: str | None, answer: bool) -> None:
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        dialog = Confirm("Restart the job", LINES, enter_goes=True, refusal=refusal)
+        assert await ask(pilot, dialog, "enter") == [answer]
+
+
 @pytest.mark.parametrize(("button", "answer"), [("#go", True), ("#cancel", False)])
 async def test_buttons(button: str, answer: bool) -> None:
     async with Stage().run_test(size=(80, 24)) as pilot:

@@ -7,18 +7,20 @@ import re
 import pytest
 
 from tests.widgets.stage import Stage, line, screen_text
-from widgets.card import Card
+from widgets.card import Aside, Band, Card
 from widgets.confirm import Confirm
 from widgets.diff_view import DiffView
 from widgets.gauge import Gauge
 from widgets.lamp import Lamp
+from widgets.large import Large
 from widgets.line_view import LineView
 from widgets.log_view import LogText, LogView
 from widgets.meter import Meter
+from widgets.page import Page
 from widgets.steps import StepRow, Steps
 from widgets.trend import Trend
 
-ALL = (Card, Confirm, DiffView, Gauge, Lamp, LineView, LogView, Meter, Steps, Trend)
+ALL = (Aside, Band, Card, Confirm, DiffView, Gauge, Lamp, Large, LineView, LogView, Meter, Page, Steps, Trend)
 
 
 def stage() -> Stage:

@@ -9,7 +9,7 @@ from console.job.advice_rules.context import sentences
 from console.job.marks import windows
 from console.job.series import median_of
 from console.job.snapshot import DatasetState, Judgement, Verdict
-from console.job.units import age, ahead, count, percent, plural, rate, requests_rate, share, tokens
+from console.job.units import age, ahead, count, duration, percent, plural, rate, requests_rate, share, tokens
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -60,7 +60,9 @@ def starting(ctx: Context) -> Verdict | None:
         at = ctx.state.server.phase_share
         how_far = f" ({percent(at)})" if at is not None else ""
         headline = f"Don't intervene: the server {phase}{how_far}."
-        evidence = ("Minutes of silence are normal while a server starts.",)
+        took_s = ctx.state.server.life.load_s
+        usual = "" if took_s is None else f"Its last start took {duration(took_s)}."
+        evidence = sentences("Minutes of silence are normal while a server starts.", usual or None)
         since = ctx.server_time(ctx.state.server.phase_at)
         return Verdict(Judgement.WAIT, "starting", headline, evidence, since=since)
     if any(run.state is not DatasetState.WAITING for run in ctx.runs):

@@ -1,0 +1,46 @@
+"""A screen of panes: a digit goes to one, the same digit fills the screen with it, Esc goes back."""
+
+from __future__ import annotations
+
+from console.panels.logs import LogsPanel
+from console.panels.panel import Panel
+from console.screens.commanded import CommandedScreen
+
+
+class PanedScreen(CommandedScreen):
+    """The actions of the commands on panes."""
+
+    @property
+    def pane(self) -> Panel | None:
+        """The pane that has the focus."""
+        near = self.focused.ancestors_with_self if self.focused is not None else []
+        return next((node for node in near if isinstance(node, Panel)), None)
+
+    def action_focus_pane(self, name: str) -> None:
+        """Focus a pane; one that has the focus fills the screen, and one that fills it goes back among the others."""
+        pane = self.query_one(f"#{name}", Panel)
+        if self.maximized is pane:
+            self.minimize()
+        elif self.maximized is not None or pane is self.pane or not pane.is_on_screen:
+            self._fill_with(pane)
+        else:
+            pane.focus_pane()
+
+    def action_zoom_pane(self) -> None:
+        """Fill the screen with the focused pane, or bring all back."""
+        if self.maximized is not None:
+            self.minimize()
+        else:
+            self._fill_with(self.pane or self.query_one(LogsPanel))
+
+    def action_go_back(self) -> None:
+        """Bring all panes back; else leave the pane that has the focus."""
+        if self.maximized is not None:
+            self.minimize()
+        else:
+            self.set_focus(None)
+
+    def _fill_with(self, pane: Panel) -> None:
+        """Fill the screen; the pane can take the focus only once it is laid out."""
+        self.maximize(pane, container=False)
+        self.call_after_refresh(pane.focus_pane)
