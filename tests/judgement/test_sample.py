@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 SEEDS = (2, 5, 7, 9)
 HOURS = 2.0
 
-WHOLE = {0.05: 0.60, 0.25: 0.50, 0.50: 0.50, 0.75: 0.40, 0.90: 0.40}
+WHOLE = {0.05: 0.25, 0.25: 0.20, 0.50: 0.20, 0.75: 0.15, 0.90: 0.15}
 """Stage of the whole run to the largest median error of its time left."""
-DATASET = {0.10: 0.40, 0.25: 0.35, 0.50: 0.35, 0.75: 0.45}
+DATASET = {0.10: 0.25, 0.25: 0.15, 0.50: 0.15, 0.75: 0.20}
 """The same for the dataset at work."""
-LENGTHS = {50: 0.60, 100: 0.50, 200: 0.40}
+LENGTHS = {50: 0.30, 100: 0.16, 200: 0.10}
 """Completions to the largest median error of the mean length."""
-COVERAGE = (0.4, 1.0)
+COVERAGE = (0.6, 1.0)
 """Share of the ranges, over all stages, that hold the truth."""
 DELAYS = {
     "server_stalled": 240.0,
