@@ -38,7 +38,8 @@ class Limits:
         retractions_many: Requests retracted a minute that are worth a word even while throughput holds ...
         throughput_holds: ... at this share of what is expected.
         thrash_per_min: Requests retracted a minute from which on they may be why throughput fell.
-        thrash_share: Share of the throughput, expected or of before, at or below which they thrash.
+        thrash_share: Share of the expected throughput at or below which they thrash.
+        thrash_made: Share of what the dataset made before at or below which they do.
         idle_share: Share of the time in which a server with requests in flight makes nothing that is worth a word.
         few_share: Share of the requests in flight of which the running ones are few though none waits.
         under_s: Seconds for which either must hold.
@@ -131,6 +132,7 @@ class Limits:
     throughput_holds: float = 0.92
     thrash_per_min: float = 2.0
     thrash_share: float = 0.72
+    thrash_made: float = 0.70
     idle_share: float = 0.4
     few_share: float = 0.5
     under_s: float = 900.0

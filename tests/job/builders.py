@@ -101,10 +101,19 @@ class Scene:
             seen=seen,
         )
 
-    def progress(self, seconds: float, done: int, mean: int, *, errors: int = 0, seen: float | None = None) -> None:
+    def progress(
+        self,
+        seconds: float,
+        done: int,
+        mean: int,
+        *,
+        errors: int = 0,
+        seen: float | None = None,
+        total: int = 9_998,
+    ) -> None:
         """A progress line."""
         made = done * mean / 1e6
-        line = f"  {done}/9998 ({errors} err) 0.4 req/s avg_comp={mean}tok tot={made:.1f}M ETA=1.9h"
+        line = f"  {done}/{total} ({errors} err) 0.4 req/s avg_comp={mean}tok tot={made:.1f}M ETA=1.9h"
         self.job(seconds, line, seen=seen)
 
 

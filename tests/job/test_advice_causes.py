@@ -375,6 +375,18 @@ def test_more_completions_than_were_in_flight_are_over_the_budget() -> None:
     assert judged(scene, 505) == ("intervene", "over_budget")
 
 
+def test_what_a_printed_mean_rounds_away_is_not_over_the_budget() -> None:
+    scene = at_work(RUNNING.replace("10000", "400000"), plan=Plan())
+    for second, done in ((200, 333_300), (300, 333_400), (400, 333_500), (500, 333_600)):
+        scene.progress(second, done, 30, total=400_000)  # a mean of 29.6 would be printed like that
+    scene.decode(504, running=50, queue=100)
+    assert judged(scene, 505)[0] != "intervene"
+    scene.progress(600, 339_500, 30, total=400_000)
+    scene.progress(700, 339_600, 30, total=400_000)
+    scene.decode(704, running=50, queue=100)
+    assert judged(scene, 705) == ("intervene", "over_budget")
+
+
 def test_a_dataset_whose_budget_was_met_is_not_begun_again() -> None:
     scene = at_work(
         "  Running 5000 requests (concurrency=150, max_tokens=10240, token_budget=10,000,000)...",

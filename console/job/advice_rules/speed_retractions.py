@@ -31,8 +31,8 @@ def retraction_thrash(ctx: Context) -> Verdict | None:
     found = pace.retractions if pace else None
     if pace is None or found is None or not _risen(found, found.quiet_per_min, ctx.limits, ctx.limits.thrash_per_min):
         return None
-    share = _lasting(ctx, pace)
-    if share is None or share > ctx.limits.thrash_share:
+    share = _fallen(ctx, pace)
+    if share is None:
         return None
     return Verdict(
         Judgement.INTERVENE,
@@ -80,19 +80,20 @@ def _risen(found: Retractions, usual: float | None, limits: Limits, many: float)
     return found.per_min > many and found.per_min >= limits.retractions_rise * (usual or 0.0)
 
 
-def _lasting(ctx: Context, pace: Pace) -> float | None:
-    """The share of what is expected, or of what the dataset made before, that both windows stay at or below.
+def _fallen(ctx: Context, pace: Pace) -> float | None:
+    """The share of the throughput that is left, where it has fallen far, by both windows; None where it has not.
 
-    What was made before counts as well, since retractions shrink the batch, and less is then expected.
+    Of what is expected of the load, or of what the dataset made before: retractions shrink the batch, and less is then
+    expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost.
     """
-    shares = []
+    fallen = []
     if pace.ratio_net is not None and pace.ratio_net_fast is not None:
-        shares.append(max(pace.ratio_net, pace.ratio_net_fast))
+        fallen.append((max(pace.ratio_net, pace.ratio_net_fast), ctx.limits.thrash_share))
     if ctx.sent_s is not None:
         now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
         made = made_share(ctx.state.server.minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
-        shares += [max(made)] if made else []
-    return min(shares, default=None)
+        fallen += [(max(made), ctx.limits.thrash_made)] if made else []
+    return min((share for share, limit in fallen if share <= limit), default=None)
 
 
 def _often(found: Retractions) -> str:
