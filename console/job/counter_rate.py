@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from console.job.host_state import came_late
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -29,13 +31,13 @@ class CounterRate:
     rate: float | None = None
 
     def after(self, value: float | None, at: datetime) -> CounterRate:
-        """After another look; ``self`` when it is no newer.
+        """After another look; ``self`` when it is no newer, unless the clock was put back meanwhile.
 
         Args:
             value: The counter; None when it was not there.
             at: When it was seen.
         """
-        if self.at is not None and at <= self.at:
+        if self.at is not None and (at == self.at or came_late(at, self.at)):
             return self
         if value is None:
             return replace(self, value=None, at=at, rate=None)
@@ -44,4 +46,5 @@ class CounterRate:
         if value < self.value:
             return CounterRate(value, at, self.total + value)
         grown = value - self.value
-        return CounterRate(value, at, self.total + grown, grown / (at - self.at).total_seconds())
+        took_s = (at - self.at).total_seconds()
+        return CounterRate(value, at, self.total + grown, grown / took_s if took_s > 0 else None)

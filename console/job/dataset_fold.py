@@ -66,11 +66,10 @@ def _started(run: DatasetRun, event: ev.DatasetStarted, at: datetime) -> Dataset
         max_tokens=event.max_tokens if event.max_tokens is not None else opened.max_tokens,
         budget=event.budget if event.budget is not None else opened.budget,
         terms=Terms(event.requests, event.concurrency, event.max_tokens, event.budget),
-        trace=opened.trace.add(at, before, opened.tokens),
     )
     if before == 0 and not opened.resumed:
-        return replace(started, tokens_before=0, tokens=0)
-    return started
+        started = replace(started, tokens_before=0, tokens=0)
+    return replace(started, trace=opened.trace.add(at, before, started.tokens))
 
 
 def _done_before(run: DatasetRun, requests: int) -> int:

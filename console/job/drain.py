@@ -19,8 +19,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import accumulate
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,52 +56,45 @@ class StepTime:
         return running / self.seconds(running)
 
 
-class Reached(NamedTuple):
-    """A moment of a drain.
+@dataclass(frozen=True, slots=True)
+class Drain:
+    """How a batch runs out: its moments, in the order of time; the last is its end in nearly every case.
+
+    Kept in columns, since a thousand of them are made and looked at for each reckoning.
 
     Attributes:
-        share: Cases in which the last one has ended by then, 0 to 1.
+        shares: Cases in which the last one has ended by then, 0 to 1.
         steps: Decode steps until then.
         made: Tokens made until then.
     """
 
-    share: float
-    steps: float
-    made: float
-
-
-@dataclass(frozen=True, slots=True)
-class Drain:
-    """How a batch runs out.
-
-    Attributes:
-        path: Its moments, in the order of time; the last is its end in nearly every case.
-    """
-
-    path: tuple[Reached, ...]
+    shares: tuple[float, ...]
+    steps: tuple[float, ...]
+    made: tuple[float, ...]
 
     @property
     def tokens(self) -> float:
         """Made until the last one has ended."""
-        return self.path[-1].made
+        return self.made[-1]
 
     def seconds(self, share: float, step: StepTime) -> float:
         """Until the last one ends, in ``share`` of the cases (0 to 1)."""
-        place = bisect_left(self.path, share, key=lambda each: each.share)
-        here = self.path[min(place, len(self.path) - 1)]
-        if place in {0, len(self.path)}:
-            return step.a * here.steps + step.b * here.made
-        before = self.path[place - 1]
-        part = (share - before.share) / (here.share - before.share)
-        steps = before.steps + part * (here.steps - before.steps)
-        return step.a * steps + step.b * (before.made + part * (here.made - before.made))
+        shares, count = self.shares, len(self.shares)
+        place = bisect_left(shares, share)
+        last = min(place, count - 1)
+        steps, made = self.steps[last], self.made[last]
+        if place in {0, count}:
+            return step.a * steps + step.b * made
+        part = (share - shares[place - 1]) / (shares[place] - shares[place - 1])
+        steps = self.steps[place - 1] + part * (steps - self.steps[place - 1])
+        return step.a * steps + step.b * (self.made[place - 1] + part * (made - self.made[place - 1]))
 
 
-NOTHING = Drain((Reached(1.0, 0.0, 0.0),))
+NOTHING = Drain((1.0,), (0.0,), (0.0,))
 """The drain of no request."""
 
 
-@lru_cache(maxsize=4096)
+@lru_cache(maxsize=1024)  # some 10 kB each, the law included; those of the dataset at work are new each time
 def drain(law: LengthLaw, running: int, *, fresh: bool = False) -> Drain:
     """How a batch of one law runs out.
 
@@ -141,9 +134,10 @@ def _coarse(figures: Sequence[float]) -> list[float]:
 
 def _drain(grid: Sequence[float], alive: Sequence[float], running: int) -> Drain:
     """A drain by the share that is alive at each point; who is alive at the last one ends there."""
-    made = 0.0
-    path = [Reached((1 - min(1.0, alive[0])) ** running, 0.0, 0.0)]
-    for (x, before), (y, after) in pairwise(zip(grid, alive, strict=True)):
-        made += running * (before + after) / 2 * (y - x)
-        path.append(Reached((1 - max(0.0, min(1.0, after))) ** running, y, made))
-    return Drain((*path, Reached(1.0, grid[-1], made)))
+    shares = [(1 - (share if 0.0 <= share <= 1.0 else max(0.0, min(1.0, share)))) ** running for share in alive]
+    parts = [
+        running * (before + after) / 2 * (y - x)
+        for x, y, before, after in zip(grid, grid[1:], alive, alive[1:], strict=False)
+    ]
+    made = tuple(accumulate(parts, initial=0.0))
+    return Drain((*shares, 1.0), (0.0, *grid[1:], grid[-1]), (*made, made[-1]))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from console.job import host_events as ev
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
 _KEPT_PROBES = 20
 """Health checks kept, to see one that flaps."""
 
+LATE = timedelta(minutes=5)
+"""An answer older than the newest by up to this came late: none takes longer. One older still means that the console's
+clock was put back, and is the newest word."""
 
 BAD = frozenset({"missing", "unreadable"})
 """States of a file that can't be followed now."""
@@ -87,6 +91,11 @@ class HostState:
         return [fact for known, fact, _ in self.sources if known is source]
 
 
+def came_late(at: datetime, newest: datetime | None) -> bool:
+    """Whether an answer is older than the newest one, rather than told by a clock that was put back meanwhile."""
+    return newest is not None and timedelta() < newest - at <= LATE
+
+
 def apply_host(state: HostState, event: Event, at: datetime) -> HostState:
     """Fold one answer of the host; other events change nothing."""
     handle = _HANDLERS.get(type(event))
@@ -95,12 +104,12 @@ def apply_host(state: HostState, event: Event, at: datetime) -> HostState:
 
 def _health(state: HostState, event: ev.HealthProbe, at: datetime) -> HostState:
     known = state.health
-    if known.at is not None and (at < known.at or (at == known.at and event == known.probe)):
+    if came_late(at, known.at) or (at == known.at and event == known.probe):
         return state
     recent = (*known.recent, (at, event.ok))[-_KEPT_PROBES:]
     if event.ok:
         return replace(state, health=HealthState(event, at, ok_at=at, recent=recent))
-    since = known.failing_since or at
+    since = min(known.failing_since or at, at)
     return replace(state, health=HealthState(event, at, since, known.failures + 1, known.ok_at, recent))
 
 
@@ -116,11 +125,11 @@ def _link(state: HostState, event: ev.LinkFact, at: datetime) -> HostState:
 
 def _process(state: HostState, event: ev.ProcessFact, at: datetime) -> HostState:
     known = state.process
-    if known.at is not None and at < known.at:
+    if came_late(at, known.at):
         return state
     if event.alive:
         return replace(state, process=ProcessState(event, at, seen_at=at))
-    return replace(state, process=ProcessState(event, at, known.seen_at, known.gone_since or at))
+    return replace(state, process=ProcessState(event, at, known.seen_at, min(known.gone_since or at, at)))
 
 
 def _source(state: HostState, event: ev.SourceFact, at: datetime) -> HostState:

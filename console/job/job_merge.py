@@ -43,12 +43,14 @@ def merged(log: JobTrail, progress: JobTrail, plan: Plan) -> tuple[DatasetRun, .
 def _with_plan(run: DatasetRun, planned: PlannedDataset | None) -> DatasetRun:
     if planned is None:
         return run
-    return replace(
-        run,
-        kind=run.kind or planned.kind,
-        total=run.total if run.total is not None else planned.prompts,
-        budget=run.budget if run.budget is not None else planned.budget,
+    kind, total, budget = (
+        run.kind or planned.kind,
+        _first(run.total, planned.prompts),
+        _first(run.budget, planned.budget),
     )
+    if (kind, total, budget) == (run.kind, run.total, run.budget):
+        return run
+    return replace(run, kind=kind, total=total, budget=budget)
 
 
 def _one(log: DatasetRun | None, progress: DatasetRun | None) -> DatasetRun | None:

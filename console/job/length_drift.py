@@ -65,7 +65,7 @@ def drift_of(ended: Sequence[Ended], in_flight: int, ahead: float, variance: flo
         ahead: Completions still to come.
         variance: Of a length, as a share of the squared mean.
     """
-    seen = sum(one.requests for one in ended)
+    seen = sum([one.requests for one in ended])
     half = (seen - min(_TURNS * in_flight, seen / 2)) / 2
     if half < _LEAST or ahead <= 0:
         return Drift()
@@ -88,8 +88,8 @@ def _halves(ended: Sequence[Ended], half: float) -> tuple[float, float]:
     """Mean lengths of the newest ``half`` completions, and of as many before them."""
     means = []
     count = tokens = 0.0
-    for one in reversed(ended):
-        count, tokens = count + one.requests, tokens + one.requests * one.tokens
+    for _, length, _, _, requests in reversed(ended):
+        count, tokens = count + requests, tokens + requests * length
         if count >= half:
             means.append(tokens / count)
             count = tokens = 0.0

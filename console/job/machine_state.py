@@ -8,6 +8,7 @@ from itertools import combinations, pairwise
 from statistics import median
 from typing import TYPE_CHECKING
 
+from console.job.host_state import came_late
 from console.job.machine_facts import MachineMissing, MachineSeen
 from console.job.series import Series
 
@@ -61,9 +62,9 @@ class MachineState:
 
 
 def apply_machine(state: MachineState, event: MachineSeen | MachineMissing, at: datetime) -> MachineState:
-    """Fold one answer; one that is no newer than the last changes nothing."""
+    """Fold one answer; one that came late changes nothing."""
     last = max((known for known in (state.at, state.missing_at) if known is not None), default=None)
-    if last is not None and at <= last:
+    if at == last or came_late(at, last):
         return state
     if isinstance(event, MachineMissing):
         return replace(state, missing=event.reason, missing_at=at)

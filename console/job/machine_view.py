@@ -99,5 +99,7 @@ def _full_at(state: MachineState) -> datetime | None:
     newest = state.free.last
     if newest is None or state.at is None or state.rate is None or state.rate >= 0:
         return None
+    if state.seen is None or state.seen.disk_free is None:
+        return None  # it did not answer: what it held before is no word on the present
     left_s = newest.value / -state.rate
     return state.at + timedelta(seconds=left_s) if left_s <= FARTHEST.total_seconds() else None

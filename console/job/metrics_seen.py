@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from console.job.counter_rate import CounterRate
+from console.job.host_state import came_late
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -35,9 +36,10 @@ class MetricsSeen:
 
 
 def after(former: MetricsSeen, page: ServerMetrics, at: datetime) -> MetricsSeen:
-    """What is known after another page; ``former`` unchanged when it is no newer."""
-    if former.at is not None and at <= former.at:
+    """What is known after another page; ``former`` unchanged when it came late, or is of the same moment."""
+    if at == former.at or came_late(at, former.at):
         return former
     moved_at = former.moved_at if former.page in {None, page} else at
+    moved_at = None if moved_at is None else min(moved_at, at)
     tokens = former.tokens.after(page.generation_tokens, at)
     return MetricsSeen(page, at, tokens.rate, moved_at, tokens=tokens)

@@ -10,6 +10,8 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any
 
+from console.job.machine_facts import GpuReading
+from console.job.machine_view import MachineView
 from console.job.snapshot import (
     DatasetState,
     DatasetView,
@@ -69,6 +71,7 @@ def _snapshot(values: Mapping[str, Any]) -> Snapshot:
         link=LinkView(**{"state": "", **_some(values.get("link"), LinkView, "since", "next_try_at")}),
         job=JobView(**_some(values.get("job"), JobView, "started_at", "checked_at")),
         logs=tuple(_log(_mapping(each)) for each in values.get("logs") or ()),
+        machine=_machine(_mapping(values.get("machine") or {})),
     )
 
 
@@ -131,7 +134,30 @@ def _dataset(values: Mapping[str, Any]) -> DatasetView:
 def _server(values: Mapping[str, Any]) -> ServerView:
     usage = _mapping(values.get("usage_by_rank") or {})
     ranks = tuple((str(rank), float(share)) for rank, share in usage.items())
-    return ServerView(**{**_some(values, ServerView, "updated_at"), "usage_by_rank": ranks})
+    queues = tuple((str(kind), int(count)) for kind, count in _mapping(values.get("queues") or {}).items())
+    return ServerView(**{**_some(values, ServerView, "updated_at"), "usage_by_rank": ranks, "queues": queues})
+
+
+_BYTES = ("memory_total", "memory_available", "disk_size", "disk_free")
+"""Figures of the host that a reading names with their unit."""
+
+
+def _machine(values: Mapping[str, Any]) -> MachineView:
+    """The host; what its GPUs' tool said in its own words is not kept."""
+    found = _some(values, MachineView, "at", "disk_full_at", "gpus_at")
+    found |= {name: _number(values.get(f"{name}_bytes")) for name in _BYTES}
+    load = [float(each) for each in values.get("load") or ()]
+    gpus = tuple(_gpu(_mapping(each)) for each in values.get("gpus") or ())
+    return MachineView(**{**found, "load": (load[0], load[1], load[2]) if len(load) == _LOADS else None, "gpus": gpus})
+
+
+_LOADS = 3
+"""The means of 1, 5 and 15 minutes."""
+
+
+def _gpu(values: Mapping[str, Any]) -> GpuReading:
+    memory = {name: _number(values.get(f"{name}_bytes")) for name in ("memory_used", "memory_total")}
+    return GpuReading(**{**_some(values, GpuReading), **memory, "index": int(values["index"])})
 
 
 def _log(values: Mapping[str, Any]) -> LogView:

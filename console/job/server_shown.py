@@ -40,7 +40,8 @@ def shown(view: ServerView, state: ServerState, clock: SourceClock, now: datetim
         now: The console's time.
         limits: Where throughput is low and the KV cache full.
     """
-    on_log = now - clock.offset
+    offset = history_offset(state, clock)
+    on_log = now - offset
     bins = state.minutes.bins((on_log - HOUR).timestamp())
     extras = state.metrics.page.extras if state.metrics.page else ServingExtras()
     hits = _hit_rate(state)
@@ -55,8 +56,17 @@ def shown(view: ServerView, state: ServerState, clock: SourceClock, now: datetim
             RankView(name, report.load.running, report.load.queue, report.load.token_usage, report.throughput)
             for name, report in state.fresh_ranks()
         ),
-        curve=Curve(state.throughput, -clock.offset),
+        curve=Curve(state.throughput, -offset),
     )
+
+
+def history_offset(state: ServerState, clock: SourceClock) -> timedelta:
+    """What is added to the times of the server's history to have them on the console's clock.
+
+    The history is the log's, with the log's clock; where no log tells of the load, it is made of metrics pages, which
+    are dated by the console, however far off the host's clock is.
+    """
+    return timedelta() if state.metrics.page is not None and not state.ranks else clock.offset
 
 
 def pressure(view: ServerView, bins: list[Bin], on_log: datetime, limits: Limits) -> str:

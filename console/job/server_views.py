@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from console.job.limits import Limits
-from console.job.server_shown import shown
+from console.job.server_shown import history_offset, shown
 from console.job.snapshot import ServerView
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _figures(state: ServerState, clock: SourceClock, now: datetime, *, history: 
             (name, report.load.token_usage) for name, report in ranks if report.load.token_usage is not None
         ),
         capacity_tokens=state.capacity.max_total_tokens * max(1, len(ranks)) if state.capacity else None,
-        throughput_history=_history(state.throughput, now - clock.offset) if history else (),
+        throughput_history=_history(state.throughput, now - history_offset(state, clock)) if history else (),
         updated_at=state.metrics.at if page else state.reported_at,
         trouble=state.trouble.message if state.trouble else "",
     )

@@ -14,9 +14,10 @@ with r = 0.5, since what is not known of one kind of datasets is not known of ea
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from math import exp, log, log2, sqrt
 from statistics import NormalDist
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from console.job import deck
 from console.job.budget_rule import BudgetRule
@@ -56,7 +57,7 @@ class Span:
 
     Attributes:
         low: Early end of the range.
-        middle: Median.
+        middle: Median, for one that has begun; see ``deck.fair`` for others.
         high: Late end.
     """
 
@@ -89,35 +90,74 @@ def play(stages: Sequence[Stage], outlook: Outlook, coverage: float) -> Played:
     clock = [0.0] * deck.DRAWS
     owed = [0.0] * deck.DRAWS
     ends = []
-    tail = (1 - coverage) / 2
+    tail, latest = (1 - coverage) / 2, 0.0
     for number, stage in enumerate(stages):
         _play_one(stage, number, outlook, clock, owed)
         rising = sorted(clock)
-        ends.append(Span(deck.quantile(rising, tail), deck.quantile(rising, 0.5), deck.quantile(rising, 1 - tail)))
+        middle = deck.quantile(rising, 0.5) if stage.begun else deck.fair(rising)
+        latest = max(middle, latest)
+        ends.append(Span(deck.quantile(rising, tail), latest, deck.quantile(rising, 1 - tail)))
     return Played(tuple(ends), deck.quantile(sorted(owed), 0.5))
 
 
 def _play_one(stage: Stage, number: int, outlook: Outlook, clock: list[float], owed: list[float]) -> None:
     """Move each draw's clock on to the dataset's end."""
+    known: dict[tuple[int, BudgetRule], _Case] = {}
+    batches: dict[int, _Batch] = {}
+    laws, rules, gap_s, count = stage.laws, stage.rules, stage.gap_s, len(stage.laws)
+    for draw, (chance, wander, luck, way, lucky, stretch) in enumerate(_chances(number)):
+        place = min(count - 1, int(chance * count))
+        rule = rules[int(way * len(rules))]
+        case = known.get((place, rule))
+        if case is None:
+            batch = batches.get(place)
+            if batch is None:
+                batch = batches[place] = _batch(stage, laws[place], outlook)
+            case = known[place, rule] = _case(stage, batch, rule, outlook)
+        bulk_s = max(0.0, case.bulk_s + case.chance_s * lucky)
+        work_s = bulk_s + case.ending_s(luck) * stretch
+        clock[draw] += gap_s + work_s / exp(case.sd * wander)
+        owed[draw] += case.owed
+
+
+class _Chance(NamedTuple):
+    """What one draw holds for one dataset.
+
+    Attributes:
+        law: Its law's place among the laws, 0 to 1.
+        wander: Its speed, shared and its own, a standard normal figure.
+        luck: The share of the cases in which its drain is over sooner.
+        way: Which of the rules, 0 to 1.
+        lucky: What chance adds to the bulk, a standard normal figure.
+        stretch: By how much its drain is longer than its law says.
+    """
+
+    law: float
+    wander: float
+    luck: float
+    way: float
+    lucky: float
+    stretch: float
+
+
+@lru_cache(maxsize=64)
+def _chances(number: int) -> tuple[_Chance, ...]:
+    """The draws for the dataset in this place; they are the same ones in every simulation."""
     first = _FIRST + _EACH * number
     shared, own = deck.normals(_LENGTHS), deck.normals(first)
     speed, own_speed = deck.normals(_SPEED), deck.normals(first + 1)
-    luck = deck.shares(first + 2)
-    ways, lucky = deck.shares(first + 3), deck.normals(first + 4)
-    known: dict[tuple[int, BudgetRule], _Case] = {}
-    count = len(stage.laws)
-    for draw in range(deck.DRAWS):
-        chance = _NORMAL.cdf(sqrt(_SHARED) * shared[draw] + sqrt(1 - _SHARED) * own[draw])
-        place = min(count - 1, int(chance * count))
-        rule = stage.rules[int(ways[draw] * len(stage.rules))]
-        case = known.get((place, rule))
-        if case is None:
-            case = known[place, rule] = _case(stage, stage.laws[place], rule, outlook)
-        wander = sqrt(1 - _OWN_SPEED) * speed[draw] + sqrt(_OWN_SPEED) * own_speed[draw]
-        bulk_s = max(0.0, case.bulk_s + case.chance_s * lucky[draw])
-        work_s = bulk_s + case.ending_s(luck[draw]) * exp(_ENDING * lucky[draw])
-        clock[draw] += stage.gap_s + work_s / exp(case.sd * wander)
-        owed[draw] += case.owed
+    luck, ways, lucky = deck.shares(first + 2), deck.shares(first + 3), deck.normals(first + 4)
+    return tuple(
+        _Chance(
+            _NORMAL.cdf(sqrt(_SHARED) * shared[draw] + sqrt(1 - _SHARED) * own[draw]),
+            sqrt(1 - _OWN_SPEED) * speed[draw] + sqrt(_OWN_SPEED) * own_speed[draw],
+            luck[draw],
+            ways[draw],
+            lucky[draw],
+            exp(_ENDING * lucky[draw]),
+        )
+        for draw in range(deck.DRAWS)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,20 +187,62 @@ class _Case:
         return self.share * self.drain.seconds(luck, self.step)
 
 
-def _case(stage: Stage, law: LengthLaw, rule: BudgetRule, outlook: Outlook) -> _Case:
+class _Batch(NamedTuple):
+    """A dataset with one law, whatever ends it.
+
+    Attributes:
+        law: Of its completions' lengths.
+        step: Seconds of a decode step.
+        running: Requests that run at once.
+        fresh: All of them have only begun.
+        prompts: Tokens still to be made until all prompts are done; None when that is not known.
+        speed: Tokens a second.
+        variance: Of the logarithm of the speed, over a long time.
+        spread: Variance of a length.
+        uneven: Tokens by which the slowest rank is behind.
+    """
+
+    law: LengthLaw
+    step: StepTime
+    running: int
+    fresh: bool
+    prompts: float | None
+    speed: float
+    variance: float
+    spread: float
+    uneven: float
+
+
+def _batch(stage: Stage, law: LengthLaw, outlook: Outlook) -> _Batch:
     # A batch that has settled shows its speed itself; for any other, the law says what its requests will hold.
     step = outlook.step_now() if stage.running else outlook.step(law)
     running = max(1, round(stage.running)) if stage.running else outlook.batch(law, stage.concurrency)
     fresh = False
     if stage.prompts is not None and stage.prompts <= running:
         running, fresh = max(1, round(stage.prompts)), not stage.begun
-    prompts, budget = stage.by_prompts(law), stage.by_budget(law, running, rule)
+    away = abs(log(max(1.0, running) / max(1.0, outlook.running)))
+    spread = law.mean * max(0.0, 2 * law.residual_mean_equilibrium - law.mean)
+    sent = max(running, min(stage.concurrency or 0, stage.prompts or running))
+    return _Batch(
+        law,
+        step,
+        running,
+        fresh,
+        stage.by_prompts(law),
+        step.throughput(running),
+        outlook.level_sd**2 + (outlook.other_sd * away) ** 2,
+        spread,
+        max(_uneven(outlook.ranks) * sqrt(sent * spread * outlook.ranks), outlook.behind(law, sent)),
+    )
+
+
+def _case(stage: Stage, batch: _Batch, rule: BudgetRule, outlook: Outlook) -> _Case:
+    law, step, running, fresh, prompts, speed, variance, spread, uneven = batch
+    budget = stage.by_budget(law, running, rule)
     owed = min(each for each in (prompts, budget) if each is not None)
     if owed <= 0.0:
         return _Case(0.0, 0.0, 0.0, NOTHING, 0.0, step, 0.0)
-    speed = step.throughput(running)
-    away = abs(log(max(1.0, running) / max(1.0, outlook.running)))
-    sd = sqrt(outlook.level_sd**2 + (outlook.other_sd * away) ** 2 + min(_SHORT, outlook.noise_s * speed / owed))
+    sd = sqrt(variance + min(_SHORT, outlook.noise_s * speed / owed))
     if rule is BudgetRule.DROPS and owed == budget:
         return _Case(owed, owed / speed, 0.0, NOTHING, 0.0, step, sd)
     ending = _ending(stage, law, running, fresh=fresh)
@@ -168,10 +250,7 @@ def _case(stage: Stage, law: LengthLaw, rule: BudgetRule, outlook: Outlook) -> _
     if bulk < 0.0:
         # Less is owed than a full batch would still make: only the end of its drain is left.
         return _Case(owed, 0.0, 0.0, ending, sqrt(owed / ending.tokens), step, sd)
-    variance = law.mean * max(0.0, 2 * law.residual_mean_equilibrium - law.mean)
-    chance = sqrt((stage.prompts or 0.0) * variance) if owed == prompts else 0.0
-    sent = max(running, min(stage.concurrency or 0, stage.prompts or running))
-    uneven = max(_uneven(outlook.ranks) * sqrt(sent * variance * outlook.ranks), outlook.behind(law, sent))
+    chance = sqrt((stage.prompts or 0.0) * spread) if owed == prompts else 0.0
     return _Case(owed, (bulk + uneven) / speed, chance / speed, ending, 1.0, step, sd)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from console.job.budget_rule import BudgetRule
@@ -59,7 +60,7 @@ class Stage:
 
     def in_flight(self, law: LengthLaw) -> float:
         """Tokens that what is in flight will still make, as far as its ages are known."""
-        return sum(number * law.mean_left(age) for age, number in self.ages)
+        return _still_to_make(law, self.ages)
 
     def by_budget(self, law: LengthLaw, running: int, rule: BudgetRule) -> float | None:
         """Tokens still to be made until the budget has ended it, those of its drain included; None when it has none.
@@ -79,3 +80,9 @@ class Stage:
         held = running * law.residual_mean_equilibrium
         begun = max(0.0, self.budget + held - self.made)
         return begun if rule is BudgetRule.DROPS else begun + held + waits * law.mean
+
+
+@lru_cache(maxsize=8)
+def _still_to_make(law: LengthLaw, ages: tuple[tuple[float, int], ...]) -> float:
+    """Tokens that requests of these ages will still make; kept for a moment, since prompts and budget both ask."""
+    return sum([number * law.mean_left(age) for age, number in ages])

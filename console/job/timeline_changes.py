@@ -74,13 +74,15 @@ class ChangeLog:
         if snapshot.link.state == "connecting":
             return None
         verdict = snapshot.verdict
-        if self._seen is None or (self._seen.verdict, self._seen.cause) != (verdict.verdict, verdict.cause):
-            self._seen = Change(snapshot.at, verdict.verdict, verdict.cause, verdict.headline)
+        seen = self._seen
+        put_back = seen is not None and snapshot.at < seen.at  # the console's clock: a wait for then would be long
+        if seen is None or put_back or (seen.verdict, seen.cause) != (verdict.verdict, verdict.cause):
+            self._seen = seen = Change(snapshot.at, verdict.verdict, verdict.cause, verdict.headline)
         newest = self.told[-1] if self.told else None
-        if snapshot.at - self._seen.at < LASTS:
+        if snapshot.at - seen.at < LASTS:
             return None
-        if newest is not None and (newest.verdict, newest.cause) == (self._seen.verdict, self._seen.cause):
+        if newest is not None and (newest.verdict, newest.cause) == (seen.verdict, seen.cause):
             return None
-        self.told.append(self._seen)
+        self.told.append(seen)
         del self.told[:-MOST]
-        return self._seen
+        return seen

@@ -115,7 +115,7 @@ def marks_once(marks: Iterable[Mark]) -> tuple[Mark, ...]:
 class Marker:
     """Takes snapshots as they come, and gives what happened between them that no log dates."""
 
-    _failed: dict[str, tuple[int, datetime]] = field(default_factory=dict)
+    _failed: dict[str, tuple[int, datetime | None]] = field(default_factory=dict)
     _lost: dict[str, int] = field(default_factory=dict)
     _link: str = ""
     _link_lost: datetime | None = None
@@ -186,10 +186,12 @@ class Marker:
     def _error_marks(self, snapshot: Snapshot) -> Iterator[Mark]:
         for view in snapshot.datasets:
             at = view.updated_at or snapshot.at
-            count, told_at = self._failed.get(view.name, (0, None))
+            # What had failed when a console first looks failed at some time before, and was marked by who saw it.
+            count, told_at = self._failed.setdefault(view.name, (view.errors, None))
+            soon = told_at is not None and timedelta() <= at - told_at < ERRORS_EVERY
             if view.errors < count:  # another process of the job counts from 0 again
                 self._failed[view.name] = (view.errors, at)
-            elif view.errors > count and (told_at is None or at - told_at >= ERRORS_EVERY):
+            elif view.errors > count and not soon:
                 self._failed[view.name] = (view.errors, at)
                 more = view.errors - count
                 what = f"{view.name}: {plural(more, 'request')} failed"

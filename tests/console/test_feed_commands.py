@@ -118,12 +118,16 @@ async def test_a_place_and_what_was_read_until_there_are_kept_together(tmp_path:
     assert told(third) == [*LINES, LATER]
 
 
-def test_a_former_versions_file_is_taken_up(tmp_path: Path) -> None:
+SINCE_3 = "DROP TABLE changes; DROP TABLE marks; DROP TABLE readings;"
+
+
+@pytest.mark.parametrize(("version", "gone"), [(1, f"DROP TABLE commands; {SINCE_3}"), (2, SINCE_3)])
+def test_a_former_versions_file_is_taken_up(tmp_path: Path, version: int, gone: str) -> None:
     path = tmp_path / "runs" / "run.sqlite3"
     with closing(History.open(path)) as history:
         assert history.save({}, b"state", [], utc_now())
     with closing(sqlite3.connect(path)) as base:
-        base.executescript("DROP TABLE commands; PRAGMA user_version = 1;")
+        base.executescript(f"{gone} PRAGMA user_version = {version};")
     with closing(History.open(path)) as history:
         left = history.load()
         assert history.notices == []

@@ -17,6 +17,8 @@ from console.chronicle import MOST_READINGS, Chronicle, changes_of, marks_of
 from console.history import History
 from console.history_file import SCHEMA, VERSION
 from console.history_past import Past, past_of, reading_beside, reading_near
+from console.job.machine_facts import GpuReading
+from console.job.machine_view import MachineView
 from console.job.reading import reading
 from console.job.reading_back import NoReading, snapshot_of
 from console.job.snapshot import Judgement, LinkView, Snapshot
@@ -65,6 +67,34 @@ def test_of_a_log_what_is_not_understood_is_not_kept_but_can_be_read() -> None:
     whole = replace(calm, logs=(log,))
     assert unpacked(packed(whole).packed).logs[0].shapes == ()
     assert snapshot_of(reading(whole)).logs[0].shapes == (("a #", 3),)
+
+
+def test_the_host_and_the_kinds_of_queues_come_back_too() -> None:
+    gpus = (
+        GpuReading(0, "H100", 0.97, 70e9, 80e9, 64.0, 612.5, 700.0),
+        GpuReading(1, "H100", mig=True),
+        GpuReading(2, lost=True),
+    )
+    machine = MachineView(
+        at=NOW,
+        load=(3.5, 2.0, 1.25),
+        cores=64,
+        memory_total=256e9,
+        memory_available=200e9,
+        disk="/data",
+        disk_size=2e12,
+        disk_free=3e11,
+        disk_full_at=NOW + timedelta(hours=9),
+        gpus=gpus,
+        gpus_at=NOW,
+    )
+    blind = MachineView(missing="not asked", disk_fault="df hangs", gpu_fault="the host has no GPU")
+    calm = samples.healthy()
+    server = replace(calm.server, queues=(("grammar", 3), ("retracted", 1)))
+    for host in (machine, blind):
+        back = unpacked(packed(replace(calm, machine=host, server=server)).packed)
+        assert back.machine == host
+        assert back.server.queues == server.queues
 
 
 def test_what_another_version_adds_is_passed_over_and_what_it_lacked_is_unknown() -> None:
@@ -263,6 +293,21 @@ def test_memory_is_bounded() -> None:
     oldest = chronicle.reading_near(NOW + timedelta(minutes=5 * 40))
     assert oldest is None
     assert chronicle.reading_near(NOW + timedelta(days=30)) is not None
+
+
+def test_a_clock_that_was_put_back_does_not_hide_readings() -> None:
+    chronicle = Chronicle()
+    watched(range(60, 80), chronicle)
+    watched(range(20), chronicle)
+    for minutes in (12, 71):
+        near = chronicle.reading_near(NOW + timedelta(minutes=minutes))
+        assert near is not None
+        assert timedelta() <= NOW + timedelta(minutes=minutes) - near.at < timedelta(minutes=6)
+    walked = [NOW]
+    while (later := chronicle.reading_beside(walked[-1], back=False)) is not None:
+        walked.append(later.at)
+    assert walked == sorted(set(walked))
+    assert walked[-1] > NOW + timedelta(minutes=70)
 
 
 async def test_readings_are_found_wherever_they_are_kept(tmp_path: Path) -> None:

@@ -220,6 +220,21 @@ def test_an_answer_that_is_no_newer_changes_nothing() -> None:
     assert apply_machine(state, MachineMissing("late"), T0) is state
 
 
+def test_a_clock_that_was_put_back_does_not_stop_the_figures() -> None:
+    state = folded(5 * GIB, 4 * GIB)
+    back = apply_machine(state, seen(3 * GIB), T0 - timedelta(hours=1))
+    assert (machine_view(back).disk_free, back.at) == (3 * GIB, T0 - timedelta(hours=1))
+    later = apply_machine(back, seen(2 * GIB), T0 - timedelta(minutes=59))
+    assert machine_view(later).disk_free == 2 * GIB
+
+
+def test_a_disk_that_does_not_answer_has_no_end() -> None:
+    state = folded(*(100 * GIB - minute * GIB for minute in range(60)))
+    assert machine_view(state).disk_full_at is not None
+    hung = MachineSeen(disk_fault="the disk did not answer in time")
+    assert machine_view(apply_machine(state, hung, T0 + timedelta(hours=1))).disk_full_at is None
+
+
 def test_gpus_that_were_left_alone_keep_their_last_word_and_its_time() -> None:
     hang = seen(GIB, gpus=GpuAnswer(fault="hang"))
     state = apply_machine(MachineState(), hang, T0)

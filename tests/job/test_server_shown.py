@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from console.job import server_events as ev
+from console.job.host_events import ServerMetrics
 from console.job.limits import Limits
 from console.job.minutes_bin import STEP_S, Bin
 from console.job.server_shown import FEW, pressure
@@ -105,3 +106,20 @@ def test_a_prefill_read_twice_counts_its_cached_tokens_once() -> None:
 def test_a_verdict_does_without_all_that() -> None:
     found = server_view(state_after(load(1)), SourceClock(), T0 + timedelta(seconds=2), history=False)
     assert (found.curve, found.rank_views, found.kv) == (None, (), "")
+
+
+def test_metrics_pages_are_dated_by_the_console_however_far_off_the_hosts_clock_is() -> None:
+    state = ServerState()
+    for place in range(60):
+        page = ServerMetrics("sglang", 50, 98, 0.82, 846.0, 850.0 * 15 * place, 2.0 * place)
+        at = NOW + timedelta(seconds=15 * place)
+        state = apply_server(state, page, at, at)
+    now = NOW + timedelta(seconds=15 * 59)
+    for ahead_s in (0.0, 7_200.0, -7_200.0):
+        found = server_view(state, SourceClock().measured(ahead_s), now)
+        assert found.retractions_last_hour == 2 * 59
+        assert found.throughput_history[-1] == 846.0
+        assert found.curve is not None
+        cut = found.curve.cut("1 h", now)
+        assert cut is not None
+        assert any(column is not None for column in cut.columns[-5:])

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import exp
 
 import pytest
 
-from console.job.deck import DRAWS, normals, quantile, shares
+from console.job.deck import DRAWS, fair, normals, quantile, shares
 from console.job.outlook import Outlook
 from console.job.simulate import play
 from console.job.stage import Stage
@@ -91,3 +92,10 @@ def test_a_batch_that_has_settled_shows_its_speed_itself() -> None:
     settled, by_law = (play([_stage(running=running)], slower, 0.8).ends[0].middle for running in (50.0, None))
     assert settled == pytest.approx(5_000 * 1_000 * (0.04 + 50 * 0.0004) / 50, rel=0.05)
     assert by_law > 1.3 * settled
+
+
+def test_the_fair_middle_is_the_median_of_what_is_sure_and_earlier_where_it_is_not() -> None:
+    assert fair([100.0] * DRAWS) == 100.0
+    wide = sorted(100.0 * exp(0.5 * each) for each in normals(7))
+    assert fair(wide) == pytest.approx(100.0 * exp(-(0.5**2) / 2), rel=0.05)
+    assert fair([0.0, 0.0]) == 0.0

@@ -205,6 +205,32 @@ def test_failing_health_remembers_since_when() -> None:
     assert (health.failures, health.failing_since) == (2, T0 + timedelta(seconds=10))
 
 
+def test_a_clock_that_was_put_back_stops_neither_health_nor_the_process() -> None:
+    well = ev.HealthProbe("/health", ok=True, status=200, latency_s=1.0)
+    bad = ev.HealthProbe("/health", ok=False, status=None, latency_s=None, error="refused")
+    gone, alive = ev.ProcessFact(alive=False), ev.ProcessFact(alive=True, pid=7)
+    hour = fold((3_600, well), (3_600, alive)).host
+    assert (hour.health.probe, hour.process.fact) == (well, alive)
+    state = fold((3_600, well), (3_600, alive), (10, bad), (10, gone), (20, bad))
+    assert (state.host.health.failures, state.host.health.failing_since) == (2, T0 + timedelta(seconds=10))
+    assert (state.host.process.fact, state.host.process.gone_since) == (gone, T0 + timedelta(seconds=10))
+    late = fold((60, well), (60, alive), (50, bad), (50, gone))
+    assert (late.host.health.probe, late.host.process.fact) == (well, alive), "it came late, the clock is right"
+
+
+def test_metrics_pages_go_on_when_the_clock_was_put_back() -> None:
+    def page(tokens: float) -> ev.ServerMetrics:
+        return ev.ServerMetrics("sglang", 50, 98, 0.82, None, tokens, 0.0)
+
+    state = fold((7_200, page(1_000.0)), (7_215, page(13_000.0)), (7_210, page(9_000.0)))
+    assert (state.server.metrics.throughput, state.server.metrics.at) == (800.0, T0 + timedelta(seconds=7_215))
+    back = fold((0, page(25_000.0)), state=state).server.metrics
+    assert (back.throughput, back.at, back.moved_at) == (None, T0, T0)
+    server = fold((0, page(25_000.0)), (15, page(37_000.0)), state=state).server
+    assert (server.metrics.throughput, server.metrics.tokens.total) == (800.0, 36_000.0)
+    assert server.throughput.last == (T0.timestamp() + 15, 800.0, 50)
+
+
 def test_a_link_is_away_since_it_was_first_lost() -> None:
     state = fold(
         (0, ev.LinkFact("up")),

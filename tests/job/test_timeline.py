@@ -155,6 +155,27 @@ def test_failed_requests_are_counted_and_told_at_most_once_a_minute() -> None:
     assert more.count == 2
 
 
+def test_what_had_failed_before_a_console_looked_is_no_news() -> None:
+    view = replace(samples.healthy().datasets[2], errors=4, updated_at=after(60))
+    marker = Marker()
+    assert [mark.kind for mark in marker.take(shown(1, datasets=(view,)))] == [MarkKind.OPENED]
+    (more,) = marker.take(shown(2, datasets=(replace(view, errors=6, updated_at=after(120)),)))
+    assert (more.kind, more.count) == (MarkKind.ERRORS, 2)
+
+
+def test_a_clock_that_is_put_back_hides_neither_a_change_nor_failures() -> None:
+    log = ChangeLog()
+    log.take(shown(60))
+    kept = [log.take(shown(minutes / 60)) for minutes in range(30)]
+    assert [one.at for one in kept if one is not None] == [after(0)]
+    marker, view = Marker(), samples.healthy().datasets[2]
+    told = [
+        marker.take(shown(minute, datasets=(replace(view, errors=errors, updated_at=after(60 * minute)),)))
+        for minute, errors in ((60, 0), (61, 1), (5, 2))
+    ]
+    assert [mark.count for marks in told[1:] for mark in marks] == [1, 1]
+
+
 def test_processes_health_and_gaps_are_marked() -> None:
     marker, calm = Marker(), samples.healthy()
     marker.take(calm)

@@ -24,7 +24,7 @@ from console.job.snapshot import DatasetState, Trend
 from console.job.state import State, apply
 from console.job.trace import LIMIT, Trace
 from console.job.tracker import Tracker
-from tests.job.builders import PLAN, after, steady_run
+from tests.job.builders import PLAN, after, announcement, steady_run
 
 T0 = datetime(2026, 2, 24, tzinfo=UTC)
 
@@ -89,6 +89,22 @@ def test_the_trace_goes_on_over_a_restart_and_survives_freezing() -> None:
     assert other.thaw(scene.tracker.freeze())
     assert other.state.log.find("B3_magicoder") == run
     assert other.freeze() == scene.tracker.freeze()
+
+
+def test_a_process_that_starts_from_nothing_starts_there() -> None:
+    scene = steady_run(60)
+    run = scene.tracker.state.log.find("B3_magicoder")
+    assert run is not None
+    assert run.trace.points[-1].tokens
+    scene.job(
+        3_700,
+        *announcement("B3_magicoder"),
+        "  B3_magicoder: 10000 prompts tokenized",
+        "  Running 10000 requests (concurrency=150, max_tokens=10240, token_budget=10,000,000)...",
+    )
+    run = scene.tracker.state.log.find("B3_magicoder")
+    assert run is not None
+    assert (run.trace.points[-1].done, run.trace.points[-1].tokens) == (0, 0)
 
 
 def failed(name: str, prompt: str, kind: str, attempt: int, *, final: bool) -> ev.RequestFailed:
