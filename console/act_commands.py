@@ -6,6 +6,7 @@ import asyncio
 import os
 import signal
 import sys
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -22,7 +23,7 @@ from console.session import new_script_of, now, open_session
 from console.watched import watched
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
     from pathlib import Path
 
     from console.acts import ActionPlan, Step
@@ -146,19 +147,27 @@ def _coloured() -> bool:
     return "NO_COLOR" not in os.environ
 
 
+@contextmanager
+def interruptible() -> Iterator[None]:
+    """For a question: the loop stands still meanwhile, so Ctrl-C is taken back from it, to end the question at once."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, former)
+
+
 def agreed(question: str) -> bool:
-    """Ask. The loop stands still meanwhile, so Ctrl-C is taken back from it: it must end the question at once."""
+    """Ask."""
     if not sys.stdin.isatty():
         click.echo("Not asked, since this is no terminal; give --yes to act.", err=True)
         return False
-    former = signal.signal(signal.SIGINT, signal.default_int_handler)
     try:
-        return click.confirm(question, default=False)
+        with interruptible():
+            return click.confirm(question, default=False)
     except click.Abort:
         click.echo()
         return False
-    finally:
-        signal.signal(signal.SIGINT, former)
 
 
 async def _carry_out(control: Controller, plan: ActionPlan, watch: Watched) -> tuple[Step | None, Proving | None]:

@@ -46,15 +46,19 @@ def former_of(entries: Sequence[Entry], argv: Sequence[str]) -> Former | None:
         entries: The journal, oldest first.
         argv: The config's command.
     """
+    ended = {entry.act for entry in entries if entry.kind == Kind.ACTION}
     for entry in reversed(entries):
         more = entry.more
-        if entry.kind != Kind.ACTION or more.get("verb") not in STARTS:
+        # Of an act that was broken off only its steps are there; it may have replaced the script.
+        broken_off = entry.kind == Kind.INTENT and entry.act not in ended
+        if not (broken_off or entry.kind == Kind.ACTION) or _text(more, "verb") not in STARTS:
             continue
         kept, sha256 = _text(more, "kept"), _text(more, "former_sha256")
         command = _words(more, "former_argv")
         other = command if command and command != _words(more, "argv") and more.get("pid") is not None else ()
         if kept or other or (_words(more, "env_changed") and more.get("pid") is not None):
-            act = f"{entry.what[0].lower()}{entry.what[1:]}" if entry.what else "the last act"
+            named = f"{entry.what[0].lower()}{entry.what[1:]}" if entry.what else "the last act"
+            act = f"the {_text(more, 'verb')} that was broken off" if broken_off else named
             back = other if other != tuple(argv) else ()
             put = _text(more, "sha256") if kept else ""
             return Former(kept, sha256 if kept else "", back, act, _former_process(more), put)
@@ -200,7 +204,13 @@ def step_words(half: HalfDone) -> str:
 
 def _former_process(more: Mapping[str, Any]) -> tuple[str, int, int] | None:
     former = more.get("former")
-    return (former["boot_id"], former["pid"], former["ticks"]) if isinstance(former, dict) else None
+    if not isinstance(former, dict):
+        return None
+    boot_id, pid, ticks = (former.get(name) for name in ("boot_id", "pid", "ticks"))
+    # The journal on the host is others' writing, and these become part of a path there.
+    if isinstance(boot_id, str) and isinstance(pid, int) and isinstance(ticks, int):
+        return boot_id, pid, ticks
+    return None
 
 
 def _text(more: Mapping[str, Any], name: str) -> str:

@@ -22,7 +22,9 @@ if TYPE_CHECKING:
     from remote.discover import Discovered
 
 
-def run_attach(host: str, *, port: int | None, python: str, write: Path | None, read_only: bool) -> int:
+def run_attach(
+    host: str, *, port: int | None, python: str, write: Path | None, read_only: bool, quiet_screen: bool = False
+) -> int:
     """Look, say what was found; write the config when asked to, else open the console on it.
 
     Args:
@@ -31,6 +33,7 @@ def run_attach(host: str, *, port: int | None, python: str, write: Path | None, 
         python: The host's Python that looks.
         write: Where the config goes; None for none. A file that is there stays.
         read_only: The console is to change nothing.
+        quiet_screen: The console is to write little to the terminal.
     """
     found: list[Discovered] = []
     code = run(_look(host, python, found))
@@ -49,7 +52,7 @@ def run_attach(host: str, *, port: int | None, python: str, write: Path | None, 
     settings = Settings.model_validate_json(json.dumps({**values, "read_only": read_only}))
     if write is not None:
         return _write(write, written(host, values, told))
-    return _open(settings, chosen)
+    return _open(settings, chosen, quiet_screen=quiet_screen)
 
 
 async def _look(host: str, python: str, found: list[Discovered]) -> int:
@@ -91,7 +94,7 @@ def _write(path: Path, text: str) -> int:
     return 0
 
 
-def _open(settings: Settings, chosen: Chosen) -> int:
+def _open(settings: Settings, chosen: Chosen, *, quiet_screen: bool) -> int:
     """Open the console where there is a terminal; what was found stands above all the same."""
     if not sys.stdout.isatty():
         what = "server and job" if chosen.server and chosen.job else "server" if chosen.server else "job"
@@ -99,4 +102,4 @@ def _open(settings: Settings, chosen: Chosen) -> int:
         return 0
     from console.screen_runs import run_console  # noqa: PLC0415 - reading Textual takes a while, and is needed here only
 
-    return run_console(settings, read_only=settings.read_only)
+    return run_console(settings, read_only=settings.read_only, quiet_screen=quiet_screen)

@@ -85,17 +85,18 @@ class Entry:
 
 
 def entry_of(values: Mapping[str, Any]) -> Entry | None:
-    """Read an entry; None for what is none, such as a line of a later version."""
+    """Read an entry; None for what is none, such as a line of a later version, or one that somebody else wrote."""
     try:
         at = datetime.fromisoformat(values["at"])
+        at = at.astimezone(UTC) if at.tzinfo is not None else at
         texts = [values.get(name, "") for name in ("kind", "what", "why", "outcome", "user", "host", "act")]
         more = values.get("more", {})
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, OverflowError):
         return None
     if at.tzinfo is None or not all(isinstance(text, str) for text in texts) or not isinstance(more, dict):
         return None
     kind, what, why, outcome, user, host, act = texts
-    return Entry(at.astimezone(UTC), kind, what, why, outcome, user, host, act, more)
+    return Entry(at, kind, what, why, outcome, user, host, act, more)
 
 
 def local_user() -> str:

@@ -65,14 +65,15 @@ async def _there(settings: Settings) -> tuple[tuple[Entry, ...], str]:
 
 
 def run_note(settings: Settings, words: str) -> int:
-    """Add the operator's words, on the host, too, where a journal is kept there."""
+    """Add the operator's words, on the host, too, where a journal is kept there and something may be changed there."""
     words = words.strip()
     if not words:
         click.echo("A note needs words.", err=True)
         return 2
     journal = journal_of(settings, now)
     entry = journal.write(Kind.NOTE, words)
-    trouble = journal.trouble or (asyncio.run(_shared(settings, entry)) if settings.journal_on_host else "")
+    shared = settings.journal_on_host and not settings.read_only
+    trouble = journal.trouble or (asyncio.run(_shared(settings, entry)) if shared else "")
     if trouble:
         click.echo(trouble, err=True)
         return CANNOT

@@ -108,6 +108,6 @@ def _object(line: bytes) -> dict[str, Any] | None:
         return None
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):  # a line of thousands of brackets
         return None
     return found if isinstance(found, dict) else None

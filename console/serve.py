@@ -25,6 +25,9 @@ USAGE = 2
 DRIVER_NAMED = "TEXTUAL_DRIVER"
 """The variable by which a console learns that its screen is a page: there is no terminal then."""
 
+SERVER_NAMED = "LONGWAIT_SERVER"
+"""The variable by which it learns whose page that is: the server's process."""
+
 NOT_INSTALLED = (
     "The console in a browser needs textual-serve (the extra `web`): `pipx inject longwait textual-serve`, or "
     "`pip install textual-serve` into longwait's own environment."
@@ -95,12 +98,12 @@ def end_with_server(end: Callable[[], object]) -> None:
     """See that a console in a browser does not outlive its server, however that ends.
 
     Textual's driver for pages takes the end of its input for silence. A thread looks, since a write to a page that is
-    gone may keep the program's loop from ever looking.
+    gone may keep the program's loop from ever looking. One that ended before this was called is gone, too.
 
     Args:
         end: Ends the console in order; called in another thread.
     """
-    server = os.getppid()
+    server = int(os.environ.get(SERVER_NAMED) or os.getppid())
 
     def look() -> None:
         while os.getppid() == server:

@@ -45,7 +45,8 @@ class Gate:
 
     def knows(self, key: str | None) -> bool:
         """Whether a key is ours; takes as long for a near miss as for any other."""
-        return key is not None and hmac.compare_digest(key.encode(), self.key.encode())
+        # A cookie may hold bytes that are no text: they come as lone surrogates.
+        return key is not None and hmac.compare_digest(key.encode("utf-8", "surrogatepass"), self.key.encode())
 
     def stranger(self, host: str, origin: str | None = None, *, needs_origin: bool = False) -> str:
         """Say why a request is not answered whatever key it has; empty when it may be.

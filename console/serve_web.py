@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import os
 import secrets
 import shlex
 import signal
@@ -24,6 +25,8 @@ import textual_serve
 from aiohttp import WSMsgType, web
 from textual_serve.app_service import AppService
 from textual_serve.server import Server
+
+from console.serve import SERVER_NAMED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -64,7 +67,7 @@ class Site:
 
     def __init__(self, argv: Sequence[str], *, title: str, gate: Gate) -> None:
         # The shell that textual-serve starts makes way for the console: signals reach it, and nothing lies between.
-        self._command = f"exec {shlex.join(argv)}"
+        self._command = f"{SERVER_NAMED}={os.getpid()} exec {shlex.join(argv)}"
         self._title = title
         self._gate = gate
         self._files = Server(self._command)
@@ -122,15 +125,15 @@ class Site:
         """Start a console, and pass keys to it and its screen to the page until either is closed."""
         if len(self._open) + len(self._ending) >= MOST_CONSOLES:
             raise web.HTTPServiceUnavailable(text=f"{MOST_CONSOLES} consoles are open already.\n")
+        task = asyncio.current_task()
+        if task is None:
+            raise RuntimeError("a request is answered by a task")
+        self._open.add(task)  # before anything is waited for: of many that come at once no more may be let in
         socket = web.WebSocketResponse(heartbeat=HEARTBEAT_S)
-        await socket.prepare(request)
 
         async def close() -> None:
             await socket.close()
 
-        task = asyncio.current_task()
-        if task is not None:
-            self._open.add(task)
         console = AppService(
             self._command,
             write_bytes=socket.send_bytes,
@@ -139,19 +142,20 @@ class Site:
             download_manager=self._files.download_manager,
         )
         try:
+            await socket.prepare(request)
             await console.start(_size(request, "width", 80), _size(request, "height", 24))
             await _pass_on(socket, console)
         except ConnectionResetError:
             logger.info("A page went away while its console was written to.")
         finally:
-            if task is not None:
-                self._open.discard(task)
+            self._open.discard(task)
             # A task of its own, since this one may be cancelled when the page is gone, which is when it matters.
             ending = asyncio.create_task(_end(console))
             self._ending.add(ending)
             ending.add_done_callback(self._ending.discard)
             await asyncio.shield(ending)
-            await socket.close()
+            if socket.prepared:
+                await socket.close()
         return socket
 
     async def _end_all(self, _: web.Application) -> None:
@@ -170,13 +174,13 @@ async def _pass_on(socket: web.WebSocketResponse, console: AppService) -> None:
             continue
         try:
             said = json.loads(message.data)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         match said:
             case ["ping", answer]:
                 await socket.send_json(["pong", answer])
             case ["stdin", str(keys)]:
-                await console.send_bytes(keys.encode())
+                await console.send_bytes(keys.encode("utf-8", "replace"))  # a paste may hold half a character
             case ["resize", {"width": int(width), "height": int(height)}] if width in _SIZES and height in _SIZES:
                 await console.set_terminal_size(width, height)
             case ["focus" | "blur" as turned, *_]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from contextlib import aclosing
 from dataclasses import replace
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from console.act_commands import interruptible
 from console.oneshot import CANNOT, run
 from console.server_control import DONE, SERVE_STEP, ServerControl, order_of, unknown_words
 from console.session import now, open_session
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 LOOK_S = 1.2
 """As for a plan of the job."""
+
+WHEN_LEFT = "A command that was begun goes on by itself; `longwait journal` names those that were not run."
+"""What to tell who leaves an act before its end (Ctrl-C)."""
 
 
 def run_server(settings: Settings, verb: str, how: How) -> int:
@@ -47,7 +52,11 @@ async def _run(settings: Settings, verb: str, how: How) -> int:
         if not how.yes and not _named(settings.host, verb):
             click.echo("Nothing was done.")
             return CANNOT
-        return await _done(control, plan)
+        code = await _done(control, plan)
+        job_trouble = "" if session.control is None else session.control.trouble
+        for trouble in filter(None, (session.journal.trouble, job_trouble)):
+            click.echo(trouble, err=True)
+        return code
 
 
 def _named(host: str, verb: str) -> bool:
@@ -55,15 +64,24 @@ def _named(host: str, verb: str) -> bool:
     if not sys.stdin.isatty():
         click.echo("Not asked, since this is no terminal; give --yes to act.", err=True)
         return False
-    said: str = click.prompt(f"To {verb} the server, type the host's name", default="", show_default=False)
+    try:
+        with interruptible():
+            said: str = click.prompt(f"To {verb} the server, type the host's name", default="", show_default=False)
+    except click.Abort:
+        click.echo()
+        return False
     return said.strip() == host
 
 
 async def _done(control: ServerControl, plan: ServerPlan) -> int:
     last, said = None, ""
-    async with aclosing(control.carry_out(plan)) as steps:
-        async for step in steps:
-            last, said = step, _told(step, said)
+    try:
+        async with aclosing(control.carry_out(plan)) as steps:
+            async for step in steps:
+                last, said = step, _told(step, said)
+    except asyncio.CancelledError:
+        click.echo(WHEN_LEFT, err=True)
+        raise
     failed = last is not None and last.state == "failed"
     click.echo(last.detail if last is not None and failed else DONE[plan.order.verb], err=failed)
     return CANNOT if failed else 0

@@ -18,7 +18,7 @@ from console.acts import Step
 from console.job.lines import clean
 from console.job.units import duration
 from console.journal import Kind
-from remote.control_server import LOG, run_server_command, unit_command
+from remote.control_server import LOG, WAIT_S, run_server_command, unit_command
 from remote.discover import clients_of
 from remote.errors import CommandFailed, RemoteError
 
@@ -27,11 +27,18 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from console.config import ServerControlSettings, Settings
-    from console.job.snapshot import Snapshot
+    from console.job.snapshot import ServerView, Snapshot
     from console.session import Session
 
 UP_S = 3_600.0
 """Seconds that a server is waited for: large weights from a slow disk take half of that."""
+
+END_S = 600.0
+"""Seconds that a command may take which must have ended before it can be gone on: a stop waits for requests to end."""
+
+OLD_S = 60.0
+"""Seconds for which the log's word of a dead server may be that of the former one: before a new one logs anything, it
+loads its libraries."""
 
 PROBE_S = 2.0
 """Seconds between two health checks while it starts."""
@@ -45,6 +52,10 @@ SERVE_STEP = "wait until it serves"
 DONE = {"start": "The server is started.", "stop": "The server is stopped.", "restart": "The server is restarted."}
 
 GOES_ON = "The command goes on by itself."
+
+CLOSED = "The console was closed before its end was seen."
+
+PORTS = {"http": 80, "https": 443}
 
 
 class ServerFailed(Exception):  # noqa: N818 - it is raised here alone, and reads as what it says
@@ -81,6 +92,24 @@ class ServerPlan:
     lines: tuple[str, ...]
     host: str
     why: str = ""
+
+
+class _Known:
+    """What the log said of the server when an act began: said again, it is no news, and may be of the former server.
+
+    Attributes:
+        has_news: The log has said something else since.
+        was_down: A health check has failed since.
+        goes_on: The last command had not ended when it was watched no longer.
+    """
+
+    def __init__(self, server: ServerView) -> None:
+        self._before = (server.phase, server.trouble)
+        self.has_news = self.was_down = self.goes_on = False
+
+    def take(self, server: ServerView) -> None:
+        """Take in what the log says now."""
+        self.has_news = self.has_news or (server.phase, server.trouble) != self._before
 
 
 class ServerControls(Protocol):
@@ -127,6 +156,12 @@ def plan_lines(order: Order, settings: Settings, snapshot: Snapshot) -> Iterator
         yield f"Cost: {option.words}" if option is not None else "What it costs is not known: no run has been seen."
 
 
+def _not_run(order: Order, begun: int) -> str:
+    """The commands that are left when the step of that number, from 1, was the last: a sentence, or nothing."""
+    left = [clean(shlex.join(argv)) for argv in order.commands[begun:]]
+    return f" Not run: {'; '.join(left)}." if left else ""
+
+
 class ServerControl:
     """The server of one run; a ``ServerControls``.
 
@@ -160,11 +195,13 @@ class ServerControl:
         """Do it, step by step, and follow a server that comes up until it serves; never raises ``RemoteError``."""
         act, journal, verb = secrets.token_hex(4), self._session.journal, plan.order.verb
         journal.write(Kind.INTENT, plan.title, why=plan.why, act=act)
-        failed = "The console was closed before its end was seen."
+        failed, begun = CLOSED, 0
         try:
             last: Step | None = None
             async with aclosing(self._steps(plan.order)) as steps:
                 async for last in steps:
+                    begun += last.state == "running" and not last.detail
+                    failed = CLOSED + _not_run(plan.order, begun)
                     yield last
             failed = last.detail if last is not None and last.state == "failed" else ""
         finally:
@@ -176,10 +213,15 @@ class ServerControl:
             await self._session.control.share(entry)
 
     async def _steps(self, order: Order) -> AsyncGenerator[Step]:
-        works = [(f"run {clean(argv[0])}", self._command(argv)) for argv in order.commands]
+        known = _Known(self._snapshot().server)
+        ends = [order.verb == "stop" or argv is not order.commands[-1] for argv in order.commands]
+        works = [
+            (f"run {clean(argv[0])}", self._command(argv, known, must_end=must_end))
+            for argv, must_end in zip(order.commands, ends, strict=True)
+        ]
         if order.verb != "stop":
-            works.append((SERVE_STEP, self._until_ready()))
-        for name, work in works:
+            works.append((SERVE_STEP, self._until_ready(known)))
+        for begun, (name, work) in enumerate(works, 1):
             began, detail = self._clock(), ""
             yield Step(name, "running")
             try:
@@ -188,7 +230,8 @@ class ServerControl:
                         yield Step(name, "running", detail)
             except (RemoteError, ServerFailed) as error:
                 goes_on = f" {GOES_ON}" if isinstance(error, RemoteError) and error.retryable else ""
-                yield Step(name, "failed", f"{error}{goes_on}", self._since(began))
+                words = f"{error}{goes_on}{_not_run(order, begun)}"
+                yield Step(name, "failed", words, self._since(began))
                 return
             yield Step(name, "done", detail, self._since(began))
 
@@ -202,10 +245,11 @@ class ServerControl:
         """Who is connected to the server now, as far as the host can see it."""
         settings = self._session.settings
         parts = urlsplit(settings.server.url)
-        if parts.port is None:
+        port = parts.port or PORTS.get(parts.scheme)
+        if port is None:
             return []
         try:
-            clients, unseen = await clients_of(self._session.host, settings.job.python, parts.port)
+            clients, unseen = await clients_of(self._session.host, settings.job.python, port)
         except RemoteError as error:
             return [f"Who is connected to it could not be seen: {error.message}"]
         told = [
@@ -215,14 +259,19 @@ class ServerControl:
         ]
         return [*told, *(f"Not seen: {clean(text)}" for text in unseen)]
 
-    async def _command(self, argv: tuple[str, ...]) -> AsyncGenerator[str]:
+    async def _command(self, argv: tuple[str, ...], known: _Known, *, must_end: bool) -> AsyncGenerator[str]:
         """Run one command, telling how far it is."""
         settings = self._session.settings
         control, python = settings.server.control, settings.job.python
-        work = run_server_command(self._session.host, python, argv, log=control.log or LOG, cwd=control.dir or "")
+        log, cwd, wait_s = control.log or LOG, control.dir or "", END_S if must_end else WAIT_S
+        work = run_server_command(self._session.host, python, argv, log=log, cwd=cwd, wait_s=wait_s)
         try:
             async with aclosing(work) as steps:
                 async for step in steps:
+                    known.take(self._snapshot().server)
+                    known.goes_on = step.step == "goes_on"
+                    if known.goes_on and must_end:
+                        raise ServerFailed(f"{clean(argv[0])} has not ended within {duration(wait_s)}. {GOES_ON}")
                     if step.failed:
                         tail = "".join(f"\n  {clean(line)}" for line in step.tail)
                         words = f"{clean(argv[0])} ended with status {step.status}; its output is in {clean(step.log)}."
@@ -232,7 +281,7 @@ class ServerControl:
         except CommandFailed as error:
             raise ServerFailed(clean(error.message)) from error
 
-    async def _until_ready(self) -> AsyncGenerator[str]:
+    async def _until_ready(self, known: _Known) -> AsyncGenerator[str]:
         """Tell the phases of the server's start until it serves."""
         said, began = "", self._clock()
         since = began
@@ -241,9 +290,14 @@ class ServerControl:
             phase = server.phase or UNHEARD
             said, since = (said, since) if phase == said else (phase, self._clock())
             yield f"{clean(phase)}, {duration(self._since(since))}"
-            if phase == "dead" and server.trouble:
+            known.take(server)
+            if phase == "dead" and server.trouble and (known.has_news or self._since(began) >= OLD_S):
                 raise ServerFailed(f"The server has ended: {clean(server.trouble)}")
-            if (await self._session.feed.ping()).ok and phase in {"ready", UNHEARD}:
+            answers = (await self._session.feed.ping()).ok
+            known.was_down = known.was_down or not answers
+            # While its command goes on, what is ready and answers may still be the former server.
+            is_new = not known.goes_on or known.has_news or known.was_down
+            if answers and (phase == UNHEARD or (phase == "ready" and is_new)):
                 return
             await asyncio.sleep(PROBE_S)
         raise ServerFailed(f"The server did not serve within {duration(UP_S)}; its log says why.")

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import reactive, var
 from textual.widgets import Static
@@ -18,6 +17,7 @@ from console.screens.act import STATES, told
 from console.screens.acting import ActingScreen
 from console.screens.copying import CopiedList
 from remote.errors import RemoteError
+from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps
 
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from textual.app import ComposeResult
 
     from console.acts import Step
+    from console.screens.act import ActSeen
     from console.server_control import ServerControls, ServerPlan
 
 
@@ -78,7 +79,7 @@ class ServerBoard(CopiedList[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the steps in a box."""
-        with VerticalScroll(id="server-board"):
+        with Scrolling(id="server-board"):
             yield self._rows
             yield self._end
 
@@ -110,6 +111,8 @@ class ServerActingScreen(ActingScreen):
     """The act on the server under way, or the last one; None before the first."""
 
     _server_board: ServerBoard | None = None
+    _server_is_newest = False
+    """The newest act was one on the server, so that is what is shown."""
 
     @property
     def can_serve(self) -> bool:
@@ -130,20 +133,22 @@ class ServerActingScreen(ActingScreen):
 
     def action_show_act(self) -> None:
         """Show the act under way, or the last one."""
-        if self._server_is_newest():
+        if self._server_is_newest:
             self._show_board()
         else:
             super().action_show_act()
 
-    def _server_is_newest(self) -> bool:
-        return self.server_act is not None and (not self.server_act.ended or (self.act is None and not self._proving))
-
     def _show_board(self) -> None:
-        if not self._server_is_newest() or self.server_act is None:
+        if not self._server_is_newest or self.server_act is None:
             super()._show_board()
         elif self.is_active:
             self._server_board = ServerBoard(self.server_act)
             self.app.push_screen(self._server_board)
+
+    def watch_act(self, act: ActSeen | None) -> None:
+        """Bring the job's board up to date: an act on the job goes on, so it is the newest."""
+        self._server_is_newest = False
+        super().watch_act(act)
 
     def watch_server_act(self, seen: ServerActSeen | None) -> None:
         """Bring the board up to date, when it is open."""
@@ -176,7 +181,8 @@ class ServerActingScreen(ActingScreen):
         from console.server_control import DONE  # noqa: PLC0415 - as above
 
         seen = self.server_act = ServerActSeen(plan)
-        words = "It was left half way; the command goes on by itself."
+        self._server_is_newest = True
+        words = "It was left half way, and a command that was begun goes on: look at the server before the next act."
         self._show_board()
         try:
             async with aclosing(control.carry_out(plan)) as steps:

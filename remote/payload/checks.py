@@ -44,10 +44,15 @@ WRAPPERS = frozenset({"env", "nice", "ionice", "nohup", "numactl", "stdbuf", "ta
 """Commands that run the rest of their line with the same environment."""
 
 CHECKER = """
-import ast, importlib.util, json, os, sys
+import sys
 folder, name = sys.argv[1:3]
-if sys.path and sys.path[0] in ("", folder):
-    sys.path[0] = folder
+# A json.py in the job's folder is the job's: it is found below, and not run here.
+beside = sys.path[:1] in ([""], [folder])
+if beside:
+    del sys.path[0]
+import ast, importlib.util, json, os
+if beside:
+    sys.path.insert(0, folder)
 source = sys.stdin.buffer.read()
 answer = {"version": sys.version.split()[0], "prefix": os.path.realpath(sys.prefix), "syntax": None, "imports": []}
 GUARDS = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}

@@ -29,6 +29,7 @@ import os
 import pwd
 import re
 import signal
+import stat
 import sys
 import time
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -50,6 +51,9 @@ FREEZE_ROUNDS = 20
 
 KILL_WAIT_S = 10.0
 """A killed process is gone at once unless the kernel holds it (disk or GPU driver); then waiting longer is no use."""
+
+KEEP_WAIT_S = 5.0
+"""Writing some kilobytes takes milliseconds; a disk that takes longer hangs, and must not keep a stop from its work."""
 
 ENVIRONS_KEPT = 3
 """Environments of stopped processes that stay: a way back stops a process itself, and it may fail."""
@@ -674,7 +678,7 @@ def end_job(request: Fields, emit: Emit) -> None:
     began = time.monotonic()
     family = Family(proven(request))
     if "keep" in request:
-        keep_environ({**request["keep"], **request}, family.root)
+        in_time(lambda: keep_environ({**request["keep"], **request}, family.root), KEEP_WAIT_S)
     sent = [proc for proc in family.look() if terminate(proc)]
     emit(step="term", count=len(sent), left_group=family.outside(sent), seconds=time.monotonic() - began)
     if wait_gone(family, began, request["grace_s"], emit):
@@ -687,6 +691,20 @@ def end_job(request: Fields, emit: Emit) -> None:
                 "left", f"Processes are left even after KILL: {pids}; the kernel or another user holds them."
             )
     emit(step="gone", count=0, left_group=0, seconds=time.monotonic() - began)
+
+
+def in_time(work: Callable[[], None], wait_s: float) -> None:
+    """Do some work in a process of its own, and go on when it takes longer: what waits for a disk can't be ended."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.closerange(3, 1024)  # whoever listens to us must not wait for its end
+            work()
+        finally:
+            os._exit(0)
+    deadline = time.monotonic() + wait_s
+    while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < deadline:
+        time.sleep(0.005)
 
 
 def terminate(proc: Proc) -> bool:
@@ -785,10 +803,13 @@ def keep_environ(request: Fields, root: Proc) -> None:
 
 
 def write_private(path: str, content: bytes) -> None:
-    """Write a file that none but its user may read, whole or not at all."""
-    new = path + ".new"
+    """Write a file that none but its user may read, whole or not at all.
+
+    It begins as a new one: a file or a link that is there already may be somebody's who wants to read it.
+    """
+    new = f"{path}.{os.urandom(8).hex()}.new"
     try:
-        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
             os.fchmod(file.fileno(), 0o600)
             file.write(content)
         os.replace(new, path)
@@ -798,9 +819,15 @@ def write_private(path: str, content: bytes) -> None:
 
 
 def prune_kept(request: Fields) -> None:
-    """Remove the job's environments but the newest and the one that is to be given next; all when none is wanted."""
+    """Remove the job's environments but the newest and the one that is to be given next; all when none is wanted.
+
+    What a stop that was killed has left half written holds as much, and goes, too.
+    """
     folder, begin = os.path.dirname(record_path(request)), f"job-{job_key(request)}."
     found = [os.path.join(folder, name) for name in os.listdir(folder) if name.startswith(begin)]
+    for path in found:
+        if re.search(r"\.env\.([0-9a-f]+\.)?new$", path):
+            os.unlink(path)
     kept = sorted((path for path in found if path.endswith(".env")), key=lambda path: os.stat(path).st_mtime_ns)
     needed = kept_path(request, request["env_of"]) if request.get("env_of") else ""
     for path in kept[:-ENVIRONS_KEPT] if request["keep_env"] else kept:
@@ -809,14 +836,21 @@ def prune_kept(request: Fields) -> None:
 
 
 def read_kept(request: Fields) -> bytes | None:
-    """The environment that was kept of the very process that is asked for; None when there is none."""
+    """The environment that was kept of the very process that is asked for; None when there is none.
+
+    One that somebody else can have written is none: it says what the job loads.
+    """
     wanted = request["env_of"]
     try:
-        with open(kept_path(request, wanted), "rb") as file:
+        with open(os.open(kept_path(request, wanted), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as file:
+            about = os.fstat(file.fileno())
+            if not stat.S_ISREG(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & 0o022:
+                return None
             head, environ = json.loads(file.readline()), file.read()
     except (OSError, ValueError):
         return None
-    return environ if all(head.get(name) == wanted[name] for name in ("boot_id", "pid", "start_ticks")) else None
+    same = isinstance(head, dict) and all(head.get(key) == wanted[key] for key in ("boot_id", "pid", "start_ticks"))
+    return environ if same else None
 
 
 def write_record(request: Fields, pid: int, *, started: bool = True) -> None:

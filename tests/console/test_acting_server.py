@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from console.acts import Step
+from console.screens.act import ActScreen
 from console.screens.main import MainScreen
 from console.screens.server_acting import ServerBoard
 from console.server_control import SERVE_STEP, Order, ServerPlan
@@ -127,6 +128,46 @@ async def test_one_act_at_a_time() -> None:
         assert control.planned == []
         server.gate.set()
         await until(pilot, lambda: "The server is restarted." in notices(app), "the outcome")
+
+
+async def test_the_newest_act_is_shown_whether_it_was_the_server_s_or_the_job_s() -> None:
+    server, control = FakeServer(), FakeControl()
+    server.gate.set()
+    control.gate.set()
+    app = make_app(FakeFeed(), control, server=lambda: server, confirm=False)
+    async with app.run_test(size=(100, 30)) as pilot:
+        for key, board in (("S", ActScreen), ("ctrl+r", ServerBoard), ("S", ActScreen)):
+            if key == "ctrl+r":
+                await asked(pilot)
+                await pilot.press(*samples.HOST, "enter")
+            else:
+                await pilot.press(key)
+            await until(pilot, lambda board=board: isinstance(app.screen, board), "its board")  # type: ignore[misc]
+            await until(pilot, lambda: not any(worker.group == "act" for worker in app.workers), "its end")
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, MainScreen), "the main screen")
+            await pilot.press("p")
+            await until(pilot, lambda board=board: isinstance(app.screen, board), "the same board again")  # type: ignore[misc]
+            await pilot.press("escape")
+            await until(pilot, lambda: isinstance(app.screen, MainScreen), "the main screen")
+
+
+async def test_the_steps_are_moved_by_the_keys_that_move_every_list() -> None:
+    server = FakeServer()
+    server.gate.set()
+    app = make_app(FakeFeed(), FakeControl(), server=lambda: server)
+    async with app.run_test(size=(60, 8)) as pilot:
+        await asked(pilot)
+        await pilot.press(*samples.HOST, "enter")
+        await until(pilot, lambda: isinstance(app.screen, ServerBoard), "the board")
+        await until(pilot, lambda: "The server is restarted." in notices(app), "the outcome")
+        box = app.screen.query_one("#server-board")
+        await until(pilot, lambda: box.max_scroll_y > 0, "something to scroll")
+        box.focus()
+        await pilot.press("G")
+        await until(pilot, lambda: box.scroll_y == box.max_scroll_y, "the end")
+        await pilot.press("g")
+        await until(pilot, lambda: box.scroll_y == 0, "the top")
 
 
 async def test_a_server_that_does_not_come_back_is_told() -> None:

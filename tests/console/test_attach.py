@@ -8,11 +8,13 @@ import sys
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from click.testing import CliRunner
 
+from console import attach_commands, screen_runs
 from console.attach import NothingToAttach, choose, settings_values, words, written
 from console.cli import cli
 from console.config import Settings
@@ -206,6 +208,24 @@ async def test_a_host_that_can_not_be_reached_and_one_with_nothing() -> None:
     none = await run("attach", "local", "--port", "9", "--python", sys.executable)
     assert (none.exit_code, "on port 9" in none.output) == (1, True)
     assert "Looked at" in none.output
+
+
+@pytest.mark.parametrize("flags", [(), ("--quiet-screen",), ("--read-only",)])
+def test_the_console_that_opens_is_as_quiet_and_may_do_as_much_as_was_asked(
+    monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]
+) -> None:
+    opened: list[dict[str, bool]] = []
+
+    async def look(_host: str, _python: str, out: list[Discovered]) -> int:
+        out.append(found(servers=(SERVER,), jobs=(JOB,)))
+        return 0
+
+    monkeypatch.setattr(attach_commands, "_look", look)
+    monkeypatch.setattr(screen_runs, "run_console", lambda _settings, **how: opened.append(how))
+    monkeypatch.setattr(attach_commands, "sys", SimpleNamespace(stdout=SimpleNamespace(isatty=lambda: True)))
+    done = longwait(*flags, "attach", "gpu01")
+    assert done.exit_code == 0, done.output
+    assert opened == [{"read_only": "--read-only" in flags, "quiet_screen": "--quiet-screen" in flags}]
 
 
 @pytest.mark.parametrize("kind", ["venv", "conda"])

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import signal
 import subprocess
 import sys
 from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 import yaml
 from click.testing import CliRunner
 
+from console import server_commands
 from console.cli import cli
 from console.config import ServerControlSettings
 from console.config_file import load
@@ -228,6 +232,39 @@ async def test_a_server_command_that_fails_shows_its_last_lines(box: Box, tmp_pa
     assert "no such unit" in done.output
     missing = await run(config, "server", "start", "--yes")
     assert (missing.exit_code, "set server.control" in missing.output) == (2, True)
+
+
+@pytest.mark.parametrize("end", [KeyboardInterrupt, EOFError])
+def test_ctrl_c_at_the_question_leaves_the_server_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], end: type[BaseException]
+) -> None:
+    handlers: list[Any] = []
+
+    def asked(_words: str) -> str:
+        handlers.append(signal.getsignal(signal.SIGINT))
+        raise end
+
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(isatty=lambda: True))
+    monkeypatch.setattr("click.termui.visible_prompt_func", asked)
+
+    async def ask() -> bool:
+        return server_commands._named("gpu01", "stop")
+
+    before = signal.getsignal(signal.SIGINT)
+    assert asyncio.run(ask()) is False  # in a loop, which takes Ctrl-C for itself
+    assert handlers == [signal.default_int_handler]
+    assert signal.getsignal(signal.SIGINT) is before
+    assert "Traceback" not in capsys.readouterr().err
+
+
+async def test_a_journal_that_can_not_be_written_is_told_of_the_server_too(box: Box, tmp_path: Path) -> None:
+    control = {"stop": ["true"], "log": str(tmp_path / "control.log")}
+    config = configured(box, tmp_path, control=control)
+    place = journal_of(load(config), lambda: datetime.now(UTC)).path
+    place.mkdir(parents=True)
+    done = await run(config, "server", "stop", "--yes")
+    assert done.exit_code == 0, done.output
+    assert "can't be written" in done.output
 
 
 def test_what_a_config_gives_for_a_verb() -> None:

@@ -178,6 +178,23 @@ async def test_a_restart_whose_console_was_killed_is_told_and_finished(
     assert await control.left_over() is None
 
 
+async def test_what_an_act_has_replaced_that_was_broken_off_can_be_put_back(
+    box: Box, script: Path, journal: Journal
+) -> None:
+    await started(box)
+    former = box.path.read_text()
+    killed_at(box, journal, script, Verb.RESTART, START_STEP)
+    control = control_of(box, journal)
+    left = await control.left_over()
+    assert left is not None
+    assert left.plan is not None
+    assert (await act(control, left.plan))[-1].state == "done"
+    plan = await control.plan_back()
+    assert plan.title.endswith("back to before the restart that was broken off")
+    assert (await act(control, plan))[-1].state == "done"
+    assert box.path.read_text() == former
+
+
 async def test_a_start_that_came_through_is_told_and_nothing_is_left_to_do(
     box: Box, script: Path, journal: Journal
 ) -> None:

@@ -71,7 +71,8 @@ def test_two_programs_add_at_once_and_no_line_is_lost(tmp_path: Path) -> None:
 
 def test_what_holds_no_object_is_passed_over(tmp_path: Path) -> None:
     path = tmp_path / "j"
-    path.write_bytes(b'\xff\xfe\n[1]\n\n{"n": 1}\nnull\n{"n": 2}')
+    deep = b'{"n":' * 100_000
+    path.write_bytes(b'\xff\xfe\n[1]\n\n{"n": 1}\nnull\n' + deep + b'\n{"n": 2}')
     assert [found["n"] for found in objects(path)] == [1, 2]
     assert list(objects(tmp_path / "none")) == []
     assert newest_objects(tmp_path / "none", 10) == ()
@@ -142,7 +143,8 @@ def test_an_entry_survives_its_line(entry: Entry) -> None:
 
 @pytest.mark.parametrize(
     "values",
-    [{}, {"at": "yesterday"}, {"at": "2026-02-24T03:00:00"}, {"at": 3}, {"at": T0.isoformat(), "more": []}],
+    [{}, {"at": "yesterday"}, {"at": "2026-02-24T03:00:00"}, {"at": 3}, {"at": T0.isoformat(), "more": []}]
+    + [{"at": f"{at}+14:00"} for at in ("0001-01-01T00:00:00", "0001-01-01T13:59:59")],
 )
 def test_what_is_no_entry_is_none(values: dict[str, object]) -> None:
     assert entry_of(values) is None
@@ -320,6 +322,9 @@ def test_the_command_prints_both_journals_and_says_what_it_could_not_read(
     said = longwait("journal")
     assert said.exit_code == 0, said.output
     assert [re.findall("theirs|mine", text) for text in said.output.splitlines()] == [["theirs"], ["mine"]]
+    kept_there = (run / PLACE).read_bytes()
+    only_look = CliRunner().invoke(cli, ["--config", str(config), "--read-only", "note", "mine"])
+    assert (only_look.exit_code, (run / PLACE).read_bytes()) == (0, kept_there)
     (run / PLACE).unlink()
     (run / PLACE).mkdir()
     said = longwait("journal", "--json")

@@ -6,6 +6,7 @@ import asyncio
 import socket
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import aiohttp
 import psutil
 import pytest
+from aiohttp import web
 from aiohttp.test_utils import TestClient, TestServer
 from click.testing import CliRunner
 
@@ -245,12 +247,23 @@ async def test_a_strangers_page_opens_no_console(client: TestClient) -> None:  #
 async def test_keys_and_sizes_reach_the_console_and_nonsense_does_not(client: TestClient) -> None:  # type: ignore[type-arg]
     opened = await opened_socket(client)
     pid = await pid_of(opened)
-    for nonsense in ("no json", "[]", '["stdin", 5]', '["resize", {"width": -1, "height": 5}]', '["unknown"]', "5"):
+    deep = "[" * 100_000
+    for nonsense in (
+        "no json",
+        deep,
+        "[]",
+        '["stdin", 5]',
+        '["resize", {"width": -1, "height": 5}]',
+        '["unknown"]',
+        "5",
+    ):
         await opened.send_str(nonsense)
     await opened.send_json(["ping", 7])
     assert await opened.receive_json(timeout=10) == ["pong", 7]
     await opened.send_json(["stdin", "ä"])
     assert await opened.receive_bytes(timeout=10) == b"got \xc3\xa4"
+    await opened.send_str('["stdin", "half: \\ud83d"]')
+    assert await opened.receive_bytes(timeout=10) == b"got half: ?"
     await opened.send_json(["resize", {"width": 120, "height": 36}])
     assert b'"width": 120' in await opened.receive_bytes(timeout=10)
     await opened.send_json(["focus"])
@@ -266,6 +279,39 @@ async def test_a_console_that_does_not_end_is_killed(client: TestClient, monkeyp
     pid = await pid_of(opened)
     await opened.close()
     await until(lambda: not alive(pid))
+
+
+async def test_no_more_consoles_are_opened_than_there_may_be_however_many_ask_at_once(
+    client: TestClient,  # type: ignore[type-arg]
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    prepare, together = web.WebSocketResponse.prepare, asyncio.Barrier(serve_web.MOST_CONSOLES)
+
+    async def slow(response: web.WebSocketResponse, request: web.BaseRequest) -> object:
+        await together.wait()
+        return await prepare(response, request)
+
+    monkeypatch.setattr(web.WebSocketResponse, "prepare", slow)
+    async with asyncio.timeout(20):
+        asked = await asyncio.gather(
+            *(opened_socket(client) for _ in range(serve_web.MOST_CONSOLES + 3)), return_exceptions=True
+        )
+    opened = [each for each in asked if isinstance(each, aiohttp.ClientWebSocketResponse)]
+    refused = [each.status for each in asked if isinstance(each, aiohttp.WSServerHandshakeError)]
+    assert (len(opened), refused) == (serve_web.MOST_CONSOLES, [503] * 3)
+    for each in opened:
+        await each.close()
+
+
+async def test_a_key_that_is_no_text_is_refused_like_any_other(client: TestClient) -> None:  # type: ignore[type-arg]
+    own = f"127.0.0.1:{client.server.port}"
+    name = (await client.get("/", params={"key": KEY})).headers["Set-Cookie"].partition("=")[0]
+    reader, writer = await asyncio.open_connection("127.0.0.1", client.server.port)
+    writer.write(f"GET / HTTP/1.1\r\nHost: {own}\r\nCookie: {name}=".encode() + b"\xff\xfe\r\n\r\n")
+    assert b" 403 " in await reader.readline()
+    writer.close()
+    for key in ("\udcff", "\ud83d"):
+        assert not Gate(KEY).knows(key)
 
 
 async def test_the_end_of_the_server_is_the_end_of_all_consoles(client: TestClient) -> None:  # type: ignore[type-arg]
@@ -299,6 +345,16 @@ async def test_a_console_does_not_outlive_a_server_that_was_killed(tmp_path: Pat
             assert len(console) == 1
             program.kill()
             await until(lambda: not alive(console[0].pid), 20)
+
+
+def test_a_console_whose_server_ended_before_it_looked_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    monkeypatch.setenv(serving.SERVER_NAMED, str(gone.pid))
+    monkeypatch.setattr(serving, "ENDS_IN_S", 3600.0)
+    ended = threading.Event()
+    serving.end_with_server(ended.set)
+    assert ended.wait(10)
 
 
 async def test_signals_end_it_in_order() -> None:

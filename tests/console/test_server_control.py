@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -34,6 +36,7 @@ class Phases:
     trouble: str = ""
     failure: RemoteError | None = None
     looks: int = 0
+    always_answers: bool = False
 
     def snapshot(self, _at: object) -> Snapshot:
         healthy = samples.healthy()
@@ -44,7 +47,7 @@ class Phases:
     async def ping(self) -> HealthProbe:
         if self.failure is not None:
             raise self.failure
-        return HealthProbe("/health", self.looks >= len(self.phases), 200, 0.1)
+        return HealthProbe("/health", self.always_answers or self.looks >= len(self.phases), 200, 0.1)
 
 
 @dataclass
@@ -87,7 +90,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def test_its_phases_are_told_until_it_serves(tmp_path: Path) -> None:
-    phases = ["ready", "starting", "loading weights", "loading weights", "capturing graphs", "ready"]
+    phases = [*["ready"] * 4, "starting", "loading weights", "loading weights", "capturing graphs", "ready"]
     mark = tmp_path / "it's $(done)"
     made = scene(tmp_path, Phases(phases), restart=("touch", str(mark)))
     plan = await made.control.plan("restart")
@@ -113,18 +116,82 @@ async def test_stop_and_start_are_a_restart_and_the_first_that_fails_is_the_last
     assert (last.name, last.state) == ("run sh", "failed")
     assert "sh ended with status 3" in last.detail
     assert "stopping" in last.detail
+    assert last.detail.endswith(f"Not run: touch {tmp_path}/x.")
     assert not (tmp_path / "x").exists()
     assert made.journal.entries()[-1].more["ok"] is False
 
 
 async def test_a_server_that_ends_while_it_starts_is_told_with_its_reason(tmp_path: Path) -> None:
-    made = scene(tmp_path, Phases(["starting", "starting", "dead"], "CUDA out of memory"), restart=("true",))
+    made = scene(tmp_path, Phases([*["starting"] * 4, "dead"], "CUDA out of memory"), restart=("true",))
     last = (await carried(made))[-1]
     assert (last.name, last.state, last.detail) == (
         SERVE_STEP,
         "failed",
         "The server has ended: CUDA out of memory",
     )
+
+
+async def test_the_word_of_a_dead_server_is_not_that_of_the_new_one(tmp_path: Path) -> None:
+    phases = Phases([*["dead"] * 6, "starting", "ready"], "CUDA out of memory")
+    assert (await carried(scene(tmp_path, phases, restart=("true",))))[-1].state == "done"
+    phases = Phases([*["dead"] * 6, "starting", "dead"], "CUDA out of memory")
+    assert (await carried(scene(tmp_path, phases, restart=("true",))))[-1].detail.startswith("The server has ended")
+
+
+async def test_a_dead_server_of_which_nothing_new_is_heard_is_told_in_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_control, "OLD_S", 0.0)
+    phases = Phases(["dead"], "CUDA out of memory")
+    assert (await carried(scene(tmp_path, phases, start=("true",)), "start"))[-1].state == "failed"
+
+
+async def test_what_answers_while_the_command_goes_on_is_the_former_server(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(server_control, "WAIT_S", 0.0)
+    pid = tmp_path / "pid"
+    phases = Phases([*["ready"] * 8, "starting", "ready"])
+    phases.always_answers = True
+    made = scene(tmp_path, phases, restart=("sh", "-c", f"echo $$ > {pid}; exec sleep 600"))
+    try:
+        steps = await carried(made)
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    told = [step.detail.partition(",")[0] for step in steps if step.name == SERVE_STEP and step.detail]
+    assert list(dict.fromkeys(told)) == ["ready", "starting"]
+    assert told[-1] == "ready"
+
+
+@pytest.mark.parametrize("verb", ["stop", "restart"])
+async def test_a_stop_that_does_not_end_is_no_stop_and_nothing_is_started_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    monkeypatch.setattr(server_control, "END_S", 0.0)
+    pid, started = tmp_path / "pid", tmp_path / "started"
+    stop = ("sh", "-c", f"echo $$ > {pid}; exec sleep 600")
+    made = scene(tmp_path, Phases(["ready"]), stop=stop, start=("touch", str(started)))
+    try:
+        last = (await carried(made, verb))[-1]
+    finally:
+        os.kill(int(pid.read_text()), signal.SIGKILL)
+    assert last.state == "failed"
+    assert "sh has not ended within 0 s. The command goes on by itself." in last.detail
+    assert (f"Not run: touch {started}." in last.detail) is (verb == "restart")
+    assert not started.exists()
+    assert made.journal.entries()[-1].more["ok"] is False
+
+
+async def test_a_console_that_is_closed_between_stop_and_start_says_what_was_not_run(tmp_path: Path) -> None:
+    made = scene(tmp_path, Phases(["ready"]), stop=("true",), start=("touch", str(tmp_path / "started")))
+    steps = made.control.carry_out(await made.control.plan("restart"))
+    async for step in steps:
+        if step.state == "done":
+            break
+    await steps.aclose()
+    entry = made.journal.entries()[-1]
+    assert entry.outcome == f"The console was closed before its end was seen. Not run: touch {tmp_path}/started."
+    assert entry.more["ok"] is False
 
 
 async def test_a_link_that_is_lost_meanwhile_leaves_the_command_to_itself(tmp_path: Path) -> None:

@@ -5,22 +5,24 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import stat
 import subprocess
 import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+import psutil
 import pytest
 
 from remote.control_checks import check_job
 from remote.errors import CommandFailed
 from remote.launchers.choose import launcher_of
 from remote.local import LocalHost
-from remote.payload import environs
+from remote.payload import environs, procctl
 from remote.payload.procctl import ENVIRONS_KEPT, RefusedError
 from remote.process import start, stop
-from tests.jobbox import Box, job_box
+from tests.jobbox import MARK, Box, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
@@ -290,10 +292,78 @@ async def test_the_newest_few_stay_and_the_one_that_is_needed(box: Box) -> None:
 async def test_a_stop_goes_on_where_the_environment_can_t_be_kept(box: Box) -> None:
     process, _ = await told(box, box.spec)
     identity = process.identity
-    (box.record.parent / f"{box.record.stem}.{identity.pid}-{identity.start_ticks}.env.new").mkdir()
+    place = box.record.parent / f"{box.record.stem}.{identity.pid}-{identity.start_ticks}.env"
+    place.mkdir()
     await stopped(process, box.spec)
     assert box.pids() == set()
-    assert kept(box) == []
+    assert (place.is_dir(), list(box.record.parent.glob("*.new"))) == (True, [])
+
+
+def test_a_disk_that_hangs_keeps_a_stop_from_nothing(box: Box, monkeypatch: pytest.MonkeyPatch) -> None:
+    reader, writer = os.pipe()
+    answers, told_by = os.pipe()
+    monkeypatch.setattr(procctl, "KEEP_WAIT_S", 0.05)
+    monkeypatch.setattr(procctl, "keep_environ", lambda _request, _root: signal.pause())
+    with subprocess.Popen(["sleep", "600"], env={**os.environ, MARK: box.mark}, start_new_session=True) as job:
+        said: list[str] = []
+        identity = procctl.describe(procctl.read_table()[job.pid], {})
+        request = {**identity, "grace_s": 10, "keep": {"run_dir": str(box.folder), "keep_env": True}}
+        procctl.end_job(request, lambda **fields: said.append(fields["step"]))
+        assert job.wait() == -signal.SIGTERM
+    assert (said[0], said[-1]) == ("term", "gone")
+    os.close(writer)
+    os.close(told_by)
+    try:
+        assert os.read(reader, 1) == b""  # what hangs holds nothing of ours open
+    finally:
+        os.close(reader)
+        os.close(answers)
+        for child in psutil.Process().children():
+            if child.status() != psutil.STATUS_ZOMBIE and child.cmdline() == psutil.Process().cmdline():
+                child.kill()
+                child.wait()
+
+
+async def test_a_file_that_lies_ready_for_the_environment_is_not_written_into(box: Box, tmp_path: Path) -> None:
+    process, _ = await told(box, box.spec)
+    identity = process.identity
+    name = f"{box.record.stem}.{identity.pid}-{identity.start_ticks}.env"
+    theirs = tmp_path / "theirs"
+    theirs.write_text("theirs")
+    (box.record.parent / f"{name}.new").symlink_to(theirs)  # where somebody may expect it to begin
+    (box.record.parent / name).symlink_to(theirs)
+    await stopped(process, box.spec)
+    assert theirs.read_text() == "theirs"
+    (made,) = kept(box)
+    assert (made.is_symlink(), stat.S_IMODE(made.stat().st_mode)) == (False, 0o600)
+
+
+@pytest.mark.parametrize("fault", ["others may write", "another's", "a link"])
+async def test_an_environment_that_somebody_else_can_have_written_is_not_given(box: Box, fault: str) -> None:
+    process, _ = await told(box, box.spec)
+    of = await stopped(process, box.spec)
+    (made,) = kept(box)
+    if fault == "others may write":
+        made.chmod(0o620)
+    elif fault == "another's":
+        if os.geteuid() != 0:
+            pytest.skip("only root gives files away")
+        os.chown(made, 65534, -1)
+    else:
+        made.rename(made.with_suffix(".moved"))
+        made.symlink_to(made.with_suffix(".moved"))
+    assert (await check_job(HOST, replace(box.spec, env_of=of))).environment.kept is False
+
+
+async def test_what_a_stop_that_was_killed_has_half_written_goes_with_the_next(box: Box) -> None:
+    process, _ = await told(box, box.spec)
+    left = [box.record.parent / f"{box.record.stem}.1-2.env.{middle}new" for middle in ("", "0a1b.")]
+    for path in left:
+        path.write_text("TOKEN=secret")
+    await stopped(process, box.spec)
+    assert not any(path.exists() for path in left)
+    assert len(kept(box)) == 1
+    assert box.record.exists()
 
 
 async def test_of_variables_that_differ_only_the_names_are_told(box: Box) -> None:
