@@ -18,6 +18,9 @@ SETTLED_S = 60.0
 MADE_S = 8.0
 """Seconds in which the old script shows how fast it is, to compare with."""
 
+PATIENCE_S = 300.0
+"""Seconds that anything may take until it is seen."""
+
 
 async def picture(folder: Path) -> None:
     """Run the demo once and draw it at each size."""
@@ -52,21 +55,33 @@ async def dataset_picture(folder: Path) -> None:
         (folder / "dataset-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
 
 
+async def timeline_picture(folder: Path) -> None:
+    """Run the demo once and draw its timeline over the whole screen, at an earlier moment."""
+    app = demo_app(DemoHost(scenario="kv-limited", speed=SPEED))
+    async with app.run_test(size=(120, 36)) as pilot:
+        await pilot.pause(SETTLED_S)
+        await pilot.press("5", "5", *["left"] * 12)
+        await pilot.pause(2.0)
+        (folder / "timeline-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
+
+
 async def proof_picture(folder: Path) -> None:
-    """Run the demo with the old script, restart it by one key, and draw the proof when it is whole."""
+    """Run the demo with the old script; draw the call for a restart, and the proof when it is whole."""
     app = demo_app(DemoHost(scenario="old-script", speed=SPEED))
     async with app.run_test(size=(120, 36)) as pilot:
 
         async def until(word: str) -> None:
-            while word not in app.export_screenshot():
-                await pilot.pause(0.5)
+            async with asyncio.timeout(PATIENCE_S):
+                while word.replace(" ", "&#160;") not in app.export_screenshot():
+                    await pilot.pause(0.5)
 
-        for word in ("over budget", "tok/s", "by hand"):
-            await until(word.replace(" ", "&#160;"))
+        for word in ("INTERVENE:", "tok/s", "pid"):
+            await until(word)
         await pilot.pause(MADE_S)
+        (folder / "intervene-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
         await pilot.press("R")
         await until("Cancel")
-        await pilot.press("y")
+        await pilot.press("enter")  # the plan itself is no picture: it names this machine's folders
         await until("Proven:")
         (folder / "restart-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
 
@@ -76,4 +91,5 @@ if __name__ == "__main__":
     asyncio.run(picture(target))
     asyncio.run(theme_pictures(target))
     asyncio.run(dataset_picture(target))
+    asyncio.run(timeline_picture(target))
     asyncio.run(proof_picture(target))

@@ -45,11 +45,19 @@ class Terminal:
         Raises:
             TimeoutError: When it was not printed in time.
         """
+        self.read_from(needle, 0, timeout_s)
+        return time.perf_counter() - self.began
+
+    def read_from(self, needle: bytes, start: int, timeout_s: float) -> None:
+        """Read until ``needle`` was printed behind the first ``start`` bytes.
+
+        Raises:
+            TimeoutError: When it was not printed in time.
+        """
         deadline = time.perf_counter() + timeout_s
-        while needle not in self.printed:
+        while self.printed.find(needle, start) < 0:
             if not self._read(deadline - time.perf_counter()):
                 raise TimeoutError(f"{needle!r} was not printed within {timeout_s} s")
-        return time.perf_counter() - self.began
 
     def read_for(self, seconds: float) -> int:
         """Let it print for a while; give the bytes printed meanwhile."""

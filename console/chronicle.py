@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_left, bisect_right, insort_right
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from console.history_past import UNWATCHED, Past
-from console.history_samples import EtaSample, Sampler
 from console.job.lines import clean
 from console.job.snapshot import Judgement
 from console.job.timeline_changes import Change, told_once
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 MOST_READINGS = 1_000
 """Readings held in memory, 1.3 MB: three days and a half; older ones give way, and are in the history."""
 
+_taken_at = attrgetter("at")
+
 _ACTS = frozenset({Kind.ACTION, Kind.REFUSAL, Kind.PROOF, Kind.INTENT})
 
 
@@ -36,10 +38,8 @@ class Chronicle:
 
     def __init__(self) -> None:
         self._recorder = Recorder()
-        self._sampler = Sampler()
         self._changes: list[Change] = []
         self._marks: list[Mark] = []
-        self._etas: list[EtaSample] = []
         self._readings: list[PackedReading] = []
         self._past = Past()
         self._entries: tuple[Entry, ...] = ()
@@ -61,10 +61,8 @@ class Chronicle:
                 case Mark():
                     self._marks.append(one)
                 case PackedReading():
-                    self._readings.append(one)
-        self._etas += [each for each in self._sampler.take(snapshot) if isinstance(each, EtaSample)]
-        for kept, most in ((self._marks, MOST), (self._etas, MOST), (self._readings, MOST_READINGS)):
-            del kept[:-most]
+                    insort_right(self._readings, one, key=_taken_at)  # the clock may have been put back meanwhile
+        del self._changes[:-MOST], self._marks[:-MOST], self._readings[:-MOST_READINGS]
         if happened:
             self._joined = None
         return bool(happened)
@@ -119,15 +117,15 @@ class Chronicle:
 
     def reading_near(self, at: datetime) -> Snapshot | None:
         """The newest reading of this console's own at or before a moment; None when it holds none so old."""
-        place = bisect_right(self._readings, at, key=lambda each: each.at)
+        place = bisect_right(self._readings, at, key=_taken_at)
         return unpacked(self._readings[place - 1].packed) if place else None
 
     def reading_beside(self, at: datetime, *, back: bool) -> Snapshot | None:
         """Its own reading before the one of a moment, or after it; None when it holds none."""
-        place = bisect_left(self._readings, at, key=lambda each: each.at)
+        place = bisect_left(self._readings, at, key=_taken_at)
         if back:
             return unpacked(self._readings[place - 1].packed) if place else None
-        place = bisect_right(self._readings, at, key=lambda each: each.at)
+        place = bisect_right(self._readings, at, key=_taken_at)
         return unpacked(self._readings[place].packed) if place < len(self._readings) else None
 
     def _all(self) -> tuple[tuple[Change, ...], tuple[Mark, ...]]:

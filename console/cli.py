@@ -385,8 +385,12 @@ def attach(context: click.Context, host: str, port: int | None, python: str, wri
     """Look for servers and jobs on HOST (or `local`), with no config; show them in the console."""
     from console.attach_commands import run_attach  # noqa: PLC0415
 
-    read_only = context.find_root().obj.read_only
-    sys.exit(run_attach(host, port=port, python=python, write=write, read_only=read_only))
+    given: Given = context.find_root().obj
+    sys.exit(
+        run_attach(
+            host, port=port, python=python, write=write, read_only=given.read_only, quiet_screen=given.quiet_screen
+        )
+    )
 
 
 @cli.command()
@@ -480,7 +484,7 @@ def _opened_last() -> str:
     """Which runs were opened from here before, and how to open them again; empty when none were."""
     from platformdirs import user_data_path  # noqa: PLC0415
 
-    from console.kept import opened_runs, opened_words  # noqa: PLC0415
+    from console.opened import opened_runs, opened_words  # noqa: PLC0415
     from console.session import now  # noqa: PLC0415
 
     return opened_words(opened_runs(user_data_path("longwait") / "runs", now().tzinfo), now())

@@ -40,7 +40,7 @@ Count = Annotated[int, Field(ge=1)]
 class _Model(BaseModel):
     """Frozen, strict, and refusing keys that it does not know."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
 
 class SshSettings(_Model):

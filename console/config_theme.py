@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 class ThemeSettings(BaseModel):
     """Colours in Textual's words, as CSS knows them: ``#1c5a9c``, ``ansi_red``, ``steelblue``; the rest is mixed."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid", use_attribute_docstrings=True)
+    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     primary: str
     """Bars and titles; the one that must be given."""

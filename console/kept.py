@@ -10,15 +10,13 @@ from __future__ import annotations
 
 import json
 import os
-import shlex
 import threading
-from dataclasses import dataclass
-from datetime import datetime
-from pathlib import Path
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
 Value = TypeVar("Value", bool, int, float, str)
 
@@ -117,21 +115,24 @@ class Kept:
         path = self._path
         if path is None:
             return
+        fresh = path.with_name(f"{path.name}.{os.getpid()}")
         try:
             path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            text = json.dumps({**_values_in(path), **changes}, ensure_ascii=False, indent=1)
-            fresh = path.with_name(f"{path.name}.{os.getpid()}")
-            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "w") as file:  # noqa: PTH123 - a path can't be opened without following links
-                file.write(text)
+            # In ASCII: a pattern may hold half a character, which no encoding of files takes.
+            text = json.dumps({**values_in(path), **changes}, indent=1)
+            with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600), "wb") as file:  # noqa: PTH123 - a path can't be opened without following links
+                file.write(text.encode("ascii"))
             fresh.replace(path)
         except (OSError, ValueError) as error:
             self._path = None
+            with suppress(OSError):  # the folder itself may be what is missing
+                fresh.unlink(missing_ok=True)
             self.notices.append(f"How this run is looked at can't be remembered: {path.name}: {_why(error)}.")
 
     def _read(self, path: Path) -> dict[str, Any]:
         """Read the file; a damaged one is put aside."""
         try:
-            return _values_in(path)
+            return values_in(path)
         except OSError as error:
             self.notices.append(f"How this run was looked at can't be read: {path.name}: {_why(error)}.")
         except ValueError:
@@ -151,8 +152,8 @@ def _why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _values_in(path: Path) -> dict[str, Any]:
-    """The values in a file; none when there is no file.
+def values_in(path: Path) -> dict[str, Any]:
+    """Give the values in a file; none when there is no file.
 
     Raises:
         OSError: It can't be read.
@@ -172,89 +173,3 @@ def _values_in(path: Path) -> dict[str, Any]:
     if not isinstance(values, dict):
         raise ValueError("is no mapping")  # noqa: TRY004 - of the file, not of an argument
     return values
-
-
-# ---------------------------------------------------------------- which runs were looked at
-
-HOST, CONFIG, OPENED_AT = "host", "config", "opened_at"
-"""Which run it is, the config it was opened with (a path of this machine), and when: seconds since the epoch."""
-
-MOST_FILES = 200
-"""Files that are looked at for the run that was opened last: the newest, by their names' times."""
-
-
-@dataclass(frozen=True, slots=True)
-class Opened:
-    """A run that was opened.
-
-    Attributes:
-        host: Its host.
-        config: The config's path; empty where there was none: it was attached to.
-        at: When, aware.
-    """
-
-    host: str
-    config: str
-    at: datetime
-
-
-def note_opened(kept: Kept, host: str, config: str, at: datetime) -> None:
-    """Remember that a run is opened, for who starts longwait without a config."""
-    kept.put(HOST, host)
-    kept.put(CONFIG, config)
-    kept.put(OPENED_AT, at.timestamp())
-
-
-def opened_runs(folder: Path, zone: Any) -> list[Opened]:  # noqa: ANN401 - a tzinfo, which needs no import to be passed on
-    """Give the runs that were opened, the newest first; a file that can't be read is left out.
-
-    Args:
-        folder: Where the files are.
-        zone: Of the times.
-    """
-    found = [run for path in _newest(folder) if (run := _opened(path, zone)) is not None]
-    return sorted(found, key=lambda run: run.at, reverse=True)
-
-
-def _newest(folder: Path) -> Iterable[Path]:
-    def changed(path: Path) -> float:
-        try:
-            return path.stat().st_mtime
-        except OSError:
-            return 0.0
-
-    return sorted(folder.glob(f"*{SUFFIX}"), key=changed, reverse=True)[:MOST_FILES]
-
-
-def _opened(path: Path, zone: Any) -> Opened | None:  # noqa: ANN401 - as above
-    try:
-        values = _values_in(path)
-        host, config, at = (values.get(name) for name in (HOST, CONFIG, OPENED_AT))
-        if isinstance(host, str) and isinstance(config, str) and isinstance(at, (int, float)):
-            return Opened(host, config, datetime.fromtimestamp(at, zone))
-    except (OSError, ValueError, OverflowError):
-        return None
-    return None
-
-
-TOLD_RUNS = 3
-"""Runs that are told of; more would be a list that nobody reads."""
-
-
-def opened_words(runs: Sequence[Opened], now: datetime) -> str:
-    """Say which runs were opened last, and how to open them again; empty when none were.
-
-    Args:
-        runs: The newest first.
-        now: The present, aware.
-    """
-    from console.job.units import age  # noqa: PLC0415 - only who has no config is told
-
-    there = [run for run in runs if not run.config or Path(run.config).exists()][:TOLD_RUNS]
-    lines = [f"  {command_of(run)}   {run.host}, {age(run.at, now)}" for run in there]
-    return "\n".join(["", "Opened last:", "", *lines, ""]) if lines else ""
-
-
-def command_of(run: Opened) -> str:
-    """Give the command that opens a run again."""
-    return shlex.join(["longwait", "--config", run.config] if run.config else ["longwait", "attach", run.host])

@@ -13,7 +13,8 @@ import click
 from console.app import LongwaitApp
 from console.config_file import ConfigError
 from console.job.plan import Plan
-from console.kept import SUFFIX, Kept, note_opened
+from console.kept import SUFFIX, Kept
+from console.opened import note_opened
 from console.opening import Opening
 from console.panels.status import Usual
 from console.planned import plan_of

@@ -15,8 +15,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from widgets.axis import cell_of, labels
-from widgets.histogram import joined
-from widgets.paint import painted
+from widgets.paint import joined, painted
 from widgets.plain import clean, paragraph
 
 if TYPE_CHECKING:

@@ -30,6 +30,9 @@ GAP = 2
 BESIDE_LEAST = 32
 """Cells beside a large word below which the headline stands under it: a sentence in a narrow column is not read."""
 
+BESIDE_LEAST_DEEP = 46
+"""The same where there are rows enough for it under the word: then what stands below the headline has to fit, too."""
+
 
 class Band(Widget):
     """A full row in reverse: sign and word at the left, and of what may stand beside them the first that fits."""
@@ -234,6 +237,7 @@ class Card(Scrolling):
 
     def _place(self) -> None:
         """Have the headline beside a large word, or under it, or no large word."""
-        is_under = self.size.width - cell_len(enlarged(self._large.text)[0]) < BESIDE_LEAST
+        least = BESIDE_LEAST_DEEP if self.deep else BESIDE_LEAST
+        is_under = self.size.width - cell_len(enlarged(self._large.text)[0]) < least
         self.set_class(is_under, "-under")
         self.set_class(self.large and (self.deep or not is_under), "-large")

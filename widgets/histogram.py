@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from rich.cells import cell_len
@@ -11,7 +10,7 @@ from textual.reactive import reactive
 from textual.widget import Widget
 
 from widgets.axis import cell_of, decades, labels, short
-from widgets.paint import painted
+from widgets.paint import joined, painted
 from widgets.plain import clean, fit, paragraph
 
 if TYPE_CHECKING:
@@ -138,14 +137,6 @@ def usable(bins: Iterable[Bin]) -> list[Bin]:
         Bin(max(1.0, one.low), one.high, *(min(MOST, max(0.0, count)) for count in one[2:]))
         for one in bins
         if all(map(math.isfinite, one)) and max(1.0, one.low) < one.high <= MOST
-    ]
-
-
-def joined(row: Sequence[_Cell]) -> list[_Cell]:
-    """Put neighbours of the same part together."""
-    return [
-        ("".join(text for text, _ in group), part)
-        for part, group in ((part, list(group)) for part, group in groupby(row, key=lambda cell: cell[1]))
     ]
 
 

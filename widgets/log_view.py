@@ -13,6 +13,7 @@ from widgets.follow_view import FollowView
 from widgets.log_buffer import MAX_CHARACTERS, MAX_LINES, SIGN_CELLS, SIGNS, Change, Level, LogBuffer, LogText
 from widgets.log_find import Finder, marked
 from widgets.log_rows import breaks, part, rows_of
+from widgets.log_title import EDGES, Shown, titled, with_note
 from widgets.plain import LINE_LIMIT, clean, measured
 
 if TYPE_CHECKING:
@@ -21,17 +22,9 @@ if TYPE_CHECKING:
 __all__ = ["MAX_LINES", "SIGNS", "Level", "LogText", "LogView"]
 
 
-_EDGES = 4
-"""Cells of the border's upper edge that its title leaves free."""
-
-
 def _indent(head: int, width: int) -> int:
     """Give how far the later rows of a line stand to the right: below its text, when enough width is left."""
     return head if head * 3 <= width else 0
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return " · ".join(part for part in parts if part)
 
 
 class LogView(FollowView):
@@ -292,23 +285,10 @@ class LogView(FollowView):
 
     def _show_title(self) -> None:
         """Write name, state, what is shown and what is looked for into the border."""
-        lines = f"{self.held:,} line{'' if self.held == 1 else 's'} held back" if self.held else "paused"
-        held = f"{lines}, End: follow"
-        parts = [clean(self.title), "following" if self.following else held, *self._choices()]
-        said = _joined(parts)
-        room = self.outer_size.width - _EDGES
-        titles = [_joined([said, clean(note)]) for note in self.notes]
-        title = next((title for title in titles if cell_len(title) <= room), said)
+        shown = Shown(self.title, self.held if not self.following else None, self.count, self.kept, self.hit, self.hits)
+        only = self.only[0] if self.only is not None else ""
+        said = titled(shown, self.filter, only, self.search)
+        title = with_note(said, self.notes, self.outer_size.width - EDGES)
         if title != self._shown_title:
             self._shown_title = title
             self.border_title = Content(title)
-
-    def _choices(self) -> Iterable[str]:
-        """Say which lines are shown, and how many are found."""
-        some = f" {self.count:,} of {self.kept:,}"
-        if self.filter is not None:
-            yield f"/{clean(self.filter.pattern)}/{some}"
-        if self.only is not None:
-            yield clean(self.only[0]) + (some if self.filter is None else "")
-        if self.search is not None:
-            yield f"'{clean(self.search.pattern)}' {self.hit:,} of {self.hits:,}"

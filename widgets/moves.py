@@ -23,6 +23,9 @@ MOVES: tuple[Binding, ...] = (
 )
 """For any widget that scrolls; all but half a page are actions of every Textual widget."""
 
+MOVING = frozenset(key for move in MOVES for key in move.key.split(","))
+"""The keys themselves."""
+
 
 def scroll_half_page(widget: Widget, pages: int) -> None:
     """Scroll half of what is in sight.

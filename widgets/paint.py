@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from textual.content import Content
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from textual.widget import Widget
 
@@ -26,3 +27,11 @@ def painted(widget: Widget, pieces: Iterable[tuple[str, str]]) -> Content:
             if text
         )
     )
+
+
+def joined(row: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Put neighbouring pieces of the same part together: a content is the slower to draw, the more pieces it has."""
+    return [
+        ("".join(text for text, _ in alike), part)
+        for part, alike in ((part, list(group)) for part, group in groupby(row, key=lambda piece: piece[1]))
+    ]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -11,14 +10,12 @@ from textual.message import Message
 from textual.reactive import reactive
 from textual.widget import Widget
 
-from widgets.paint import painted
+from widgets.paint import joined, painted
 from widgets.plain import clean, column
 from widgets.row import known
 from widgets.scrub import CURSOR, SIGNS, TONES, Ribbon, Tone, cell_tones
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
     from textual import events
     from textual.content import Content
 
@@ -289,9 +286,3 @@ def free_place(taken: set[int], width: int, cells: int, begin: int, way: int) ->
         if 0 <= place <= width - cells and taken.isdisjoint(range(place - 1, place + cells + 1)):
             return place
     return None
-
-
-def joined(row: Sequence[Cell]) -> Iterator[Cell]:
-    """Cells as pieces, like ones together."""
-    for part, alike in groupby(row, key=lambda cell: cell[1]):
-        yield "".join(sign for sign, _ in alike), part

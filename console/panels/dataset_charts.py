@@ -154,13 +154,16 @@ def ticks(first: float, last: float, zone: tzinfo | None) -> Iterable[tuple[floa
     if step is None:
         return
     begin = datetime.fromtimestamp(first, zone).astimezone(zone)
-    at = begin.replace(hour=0, minute=0, second=0, microsecond=0)
+    midnight = begin.replace(hour=0, minute=0, second=0, microsecond=0)
+    # By the clock on the wall, as all that follows: the sum of a day's first hours is another where summer time begins.
+    at = midnight + max(0, (begin.replace(tzinfo=None) - midnight.replace(tzinfo=None)) // step) * step
     found = []
     while (moment := at.timestamp()) <= last:
-        if moment >= first:
-            midnight = at.hour == 0 and at.minute == 0
+        # Where summer time begins, the clock on the wall has no such hour.
+        if moment >= first and datetime.fromtimestamp(moment, at.tzinfo).hour == at.hour:
+            new_day = at.hour == 0 and at.minute == 0 and at.second == 0
             clock = f"{at:%H:%M:%S}" if step < MINUTE else f"{at:%H:%M}"
-            found.append((not midnight, moment, f"{at:%a %d}" if midnight else clock))
+            found.append((not new_day, moment, f"{at:%a %d}" if new_day else clock))
         at += step
     edges = {found[0][1], found[-1][1]} if found else set()
     found.sort(key=lambda one: (one[0] and one[1] not in edges, one[1]))

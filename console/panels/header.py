@@ -76,7 +76,8 @@ class HeaderLine(Widget):
 
     def render(self) -> Content:
         """Draw the line; the notes give way when there is no room."""
-        head = clean(f"longwait  {self._host}")
+        # A host's name may be longer than the line; the clock tells whether the screen is alive, and stays.
+        head = fit(clean(f"longwait  {self._host}"), max(0, self.size.width - cell_len(self.moment) - 1))
         note = clean("  ".join(note for note in (self.trouble, *self._passing_words, *self._notes) if note))
         room = self.size.width - cell_len(head) - cell_len(self.moment) - 2
         shown = f"  {fit(note, room - 2)}" if note and room > 4 else ""  # noqa: PLR2004 -- less would be an ellipsis

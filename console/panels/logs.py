@@ -8,33 +8,29 @@ from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 
-from console.job.events import LogLine, Source
+from console.job.events import Source
 from console.kept import LOG
 from console.panels import words
 from console.panels.log_field import AIMS, LogField
-from console.panels.log_queue import TURN_S, LineQueue
 from console.panels.log_search import as_pattern, too_slow
-from console.panels.log_text import KINDS, LEVELS, LineReader, as_text, in_order
+from console.panels.log_taking import LogTaking
+from console.panels.log_text import KINDS, LEVELS, as_text, in_order
 from console.panels.log_words import NAMES, SHOWN, reading_notes, state_note
-from console.panels.panel import Panel
-from widgets.follow_view import DRAWN_EVERY_S
-from widgets.log_view import LogText, LogView
-from widgets.pace import Pace
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
     from datetime import datetime, tzinfo
 
     from textual.app import ComposeResult
-    from textual.timer import Timer
 
     from console.job.snapshot import Snapshot
     from console.kept import Kept
+    from widgets.log_view import LogText, LogView
 
 __all__ = ["LEVELS", "NAMES", "SHOWN", "LogsPanel", "as_pattern", "as_text", "state_note"]
 
 
-class LogsPanel(Panel, can_focus=False):
+class LogsPanel(LogTaking, can_focus=False):
     """The server's and the job's log."""
 
     HELP: ClassVar[str] = """\
@@ -87,25 +83,16 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
     def __init__(self, zone: tzinfo | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
         """Take the operator's zone; None is this machine's."""
         super().__init__(zone, id=id)
-        self._views = {source: LogView(title=NAMES[source], id=f"log-{source.value}") for source in SHOWN}
-        self._readers = {source: LineReader(zone) for source in SHOWN}
         self._views[Source.SERVER].add_class("-shown")
         self._field = LogField()
         self._kind = 0
         self._rank = ""
-        self._queue = LineQueue()
-        self._turns: Timer | None = None
-        self._counting = Pace(self, DRAWN_EVERY_S, self._say_count)
 
     def compose(self) -> ComposeResult:
         """Lay both logs side by side, and the field below."""
         with Horizontal():
             yield from self._views.values()
         yield self._field
-
-    def on_mount(self) -> None:
-        """Be ready to take lines in turns; the timer stands still while none wait."""
-        self._turns = self.set_interval(TURN_S, self._take_turn, pause=True)
 
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Say in the titles how each log is seen."""
@@ -114,39 +101,6 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
             state = states.get(source.value)
             view.title = words.joined(NAMES[source], state_note(state, now))
             view.notes = reading_notes(state)
-
-    def append(self, lines: Iterable[LogLine]) -> None:
-        """Give each line to its pane, in order: the first at once, the rest of a large batch in turns."""
-        waited = len(self._queue)
-        self._queue.put(lines)
-        if not waited:
-            self._take_turn()
-
-    def replace(self, lines: Iterable[LogLine]) -> None:
-        """Show these lines and none of those before; at once, since what is half replaced would be of two moments."""
-        self._queue.clear()
-        for view in self._views.values():
-            view.clear()
-        self._give(lines)
-
-    def _take_turn(self) -> None:
-        """Give the lines of one turn to their panes, and see that the next turn comes."""
-        self._give(self._queue.take())
-        if self._turns is not None:
-            if self._queue:
-                self._turns.resume()
-            else:
-                self._turns.pause()
-
-    def _give(self, lines: Iterable[LogLine]) -> None:
-        batches: dict[Source, list[LogLine]] = {source: [] for source in SHOWN}
-        for line in lines:
-            if line.source in batches:
-                batches[line.source].append(line)
-        for source, batch in batches.items():
-            if batch:
-                self._views[source].append(self._readers[source].read(batch))
-        self._counting.ask()
 
     @property
     def current(self) -> LogView:

@@ -87,7 +87,7 @@ class Panel(Vertical, can_focus=True):
 
     def focus_pane(self) -> None:
         """Take the focus, or give it to the part that has a use for it."""
-        self.focus()
+        self.screen.set_focus(self)  # now: of keys that come in one burst the next must find it
 
     def at_hand(self) -> tuple[str, ...]:
         """Give the line or the figure at hand as plain text, for copying; else the pane's title with its first row."""

@@ -115,6 +115,7 @@ completion, completion tokens of the budget, requests a second. On a narrow scre
         self._names: tuple[str, ...] = ()
         self._at_work: tuple[int, int] | None = None
         self._kept_in_sight: object = None
+        self._stand: tuple[tuple[DatasetView, ...], datetime, int] | None = None
 
     @property
     def dataset(self) -> str:
@@ -136,6 +137,19 @@ completion, completion tokens of the budget, requests a second. On a narrow scre
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Draw the datasets, adding those that are new."""
         views = snapshot.datasets
+        # The day of a clock time is all that changes while no figure does; hundreds of lines take long to lay.
+        stand = (views, now.replace(second=0, microsecond=0), self.scrollable_content_region.width)
+        if stand != self._stand:
+            self._stand = stand
+            self._show_lines(views, now)
+        self._keep_in_sight()
+        broken = words.link_broken(snapshot.link)
+        newest = max((view.updated_at for view in views if view.updated_at), default=None)
+        age = words.as_of(words.seen_until(newest, snapshot.link), now, self.zone)
+        self.say(words.joined(age if broken else "", summary(views)), old=broken)
+
+    def _show_lines(self, views: Sequence[DatasetView], now: datetime) -> None:
+        """Lay the lines, one for each dataset."""
         self._fit(len(views))
         self._names = tuple(view.name for view in views)
         busy = [place for place, view in enumerate(views) if view.state in AT_WORK]
@@ -150,11 +164,6 @@ completion, completion tokens of the budget, requests a second. On a narrow scre
             meter.figures = row
             meter.alert = row[lines.errors] if lines.errors is not None and view.errors else ""
         self._draw_cursor()
-        self._keep_in_sight()
-        broken = words.link_broken(snapshot.link)
-        newest = max((view.updated_at for view in views if view.updated_at), default=None)
-        age = words.as_of(words.seen_until(newest, snapshot.link), now, self.zone)
-        self.say(words.joined(age if broken else "", summary(views)), old=broken)
 
     def on_resize(self) -> None:
         """Choose again what there is room for."""
@@ -217,9 +226,10 @@ completion, completion tokens of the budget, requests a second. On a narrow scre
         """Have as many meters as there are datasets."""
         while len(self._meters) > count:
             self._meters.pop().remove()
-        while len(self._meters) < count:
-            self._meters.append(Meter())
-            self.mount(self._meters[-1])
+        fresh = [Meter() for _ in range(count - len(self._meters))]
+        if fresh:
+            self._meters += fresh
+            self.mount(*fresh)
 
 
 def _word(view: DatasetView) -> str:

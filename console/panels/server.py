@@ -144,13 +144,12 @@ Source: the server's log, filled in from `/metrics`. A figure older than a minut
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Draw the server's figures."""
         server, width = snapshot.server, self.content_size.width
-        current = next((view for view in snapshot.datasets if view.in_flight is not None), None)
         self._gauge.value, self._gauge.note = server.token_usage, usage_note(server, width)
         self._gauge.calm = server.kv != "strained"
         self._show_curve(server, snapshot.at, now)
         self._all.rows = tuple(rank_row(rank) for rank in server.rank_views) if len(server.rank_views) > 1 else ()
         self._all.set_class(bool(self._all.rows), "-said")
-        self._write("requests", requests(server, current, width))
+        self._write("requests", requests(server, snapshot.datasets, width))
         self._write("ranks", ranks(server))
         self._write("extras", extras(server))
         self._write("trouble", f"✗ {server.trouble}" if server.trouble else "")

@@ -11,6 +11,7 @@ from console.panels import words
 from widgets.gauges import GaugeRow
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from datetime import datetime, tzinfo
 
     from console.job.curve import Cut
@@ -37,11 +38,28 @@ def phase(server: ServerView) -> str:
     return f"{server.engine} {PHASES.get(server.phase, server.phase) or 'not seen yet'}".strip()
 
 
-def requests(server: ServerView, current: DatasetView | None, width: int) -> str:
+def in_flight(views: Iterable[DatasetView]) -> str:
+    """Give what the job has sent of all its datasets at work, and of how many at once, where all have the same limit.
+
+    Datasets that overlap share the job's limit; where there are several limits, or more was sent than one allows, no
+    sum of theirs is a limit of the whole.
+    """
+    known = [view for view in views if view.in_flight is not None]
+    sent = sum(view.in_flight or 0 for view in known)
+    limits = {view.concurrency for view in known}
+    limit = limits.pop() if len(limits) == 1 else None
+    if not known or (limit is None and len(known) == 1):
+        return ""
+    return (
+        f"{units.count(sent)} of {units.count(limit)} in flight"
+        if limit and sent <= limit
+        else f"{units.count(sent)} in flight"
+    )
+
+
+def requests(server: ServerView, views: Iterable[DatasetView], width: int) -> str:
     """Give what runs, what waits, what was retracted and what the job has sent, as far as there is room."""
-    sent = ""
-    if current is not None and current.concurrency is not None:
-        sent = f"{units.count(current.in_flight)} of {units.count(current.concurrency)} in flight"
+    sent = in_flight(views)
     retracted = f"{units.count(server.retractions)} retracted"
     hour = server.retractions_last_hour
     lately = f" ({units.count(hour)}/h)" if hour is not None and server.retractions else ""

@@ -74,7 +74,7 @@ def job(view: JobView, now: datetime, usual: Usual = Usual()) -> Shown:
     asked = words.old(view.checked_at, now, usual.look_s)
     if view.alive:
         age = units.duration((now - view.started_at).total_seconds()) if view.started_at else ""
-        found = "by hand" if view.adopted else ""
+        found = "started by hand" if view.adopted else ""
         detail = words.joined(f"pid {view.pid}", age, asked, found)
         return ("unknown", "was up", detail) if asked else ("ok", "up", detail)
     if view.finished:

@@ -135,7 +135,7 @@ list.
         message.stop()
         if self.timeline is None:
             return
-        at = self.timeline.moment(message.share)
+        at = min(self.timeline.moment(message.share), self.timeline.now)  # nothing was read of what is ahead
         width = self._strip.cells
         if self.chosen is not None and cell_of(self.timeline.share(self.chosen), width) == cell_of(
             self.timeline.share(at), width

@@ -207,7 +207,7 @@ Source: all of the logs, the server's health and figures, and the job's process.
 
     def focus_pane(self) -> None:
         """Focus the card, which scrolls when the evidence is long."""
-        self._card.focus()
+        self.screen.set_focus(self._card)
 
     def on_resize(self) -> None:
         """Choose again what fits."""

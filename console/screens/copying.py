@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
@@ -13,44 +13,17 @@ from textual.screen import ModalScreen, Screen, ScreenResultType
 from console import clipboard, pictures
 from console.messages import NoticeGiven
 from console.panels.verdict import VerdictPanel
+from console.screens.copy_out import copy_out
 from console.screens.log_reading import LogReadingScreen
 from widgets.drawn import drawn
 from widgets.plain import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from datetime import datetime
 
     from console.job.snapshot import Snapshot
     from console.panels.panel import Panel
     from console.screens.setup import Setup
-
-
-def copy_out(screen: Screen[Any], lines: Sequence[str]) -> None:
-    """Copy to where the terminal takes it (OSC 52) and into a file, and tell the operator where it is.
-
-    Args:
-        screen: The screen from which it is copied.
-        lines: What is copied; nothing is told of as such.
-    """
-    if not lines:
-        screen.notify("There is nothing to copy here.", markup=False)
-        return
-    text = "".join(f"{line}\n" for line in lines) if len(lines) > 1 else lines[0]
-    size = len(text.encode("utf-8", "replace"))
-    if size <= clipboard.MOST_BYTES:
-        screen.app.copy_to_clipboard(text)
-    path = clipboard.copies_path()
-    try:
-        clipboard.keep(text, path)
-    except clipboard.NotKept as error:
-        screen.notify(str(error), severity="warning", markup=False)
-        return
-    much = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
-    where = f"by OSC 52 and into {clipboard.short(path)}"
-    if size > clipboard.MOST_BYTES:
-        where = f"into {clipboard.short(path)} only: {size:,} bytes are more than a terminal's clipboard takes"
-    screen.notify(f"Copied {much} {where}.", markup=False)
 
 
 class CopyingScreen(LogReadingScreen):

@@ -195,7 +195,7 @@ class DatasetScreen(CopiedList[None]):
         self.set_class(words.link_broken(known.link), "-old")
         self._keys.write(Content(words.first_fitting(self.size.width - 2, *KEYS)))
         if view is None:
-            self._head.write(Content(GONE))
+            self._draw_nothing()
             return
         detail = self._look(view.name)
         names = [each.name for each in known.datasets]
@@ -203,6 +203,13 @@ class DatasetScreen(CopiedList[None]):
         self._draw_charts(view, detail, now)
         said = figures(view, detail, known.server, now, self._zone)
         self._figures.write(laid_out(said, self._figures.content_size.width))
+
+    def _draw_nothing(self) -> None:
+        """Say that it is gone, and take away its figures: they would seem to be of now."""
+        self._head.write(Content(GONE))
+        self._figures.write(Content())
+        self._lengths.bins, self._lengths.nothing = (), ""
+        self._course.curve, self._course.spans, self._course.nothing = (), (), ""
 
     def _draw_charts(self, view: DatasetView, detail: DatasetDetail | None, now: datetime) -> None:
         room = self._lengths.size.width - 2

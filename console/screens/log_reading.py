@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from console import clipboard
 from console.panels.logs import LogsPanel
 from console.screens.commanded import CommandedScreen
+from console.screens.copy_out import copy_out
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -91,21 +91,7 @@ class LogReadingScreen(CommandedScreen):
         if not lines:
             self._tell("There is no line to copy.")
             return
-        text = "".join(f"{line}\n" for line in lines) if len(lines) > 1 else lines[0]
-        size = len(text.encode("utf-8", "replace"))
-        if size <= clipboard.MOST_BYTES:
-            self.app.copy_to_clipboard(text)
-        path = clipboard.copies_path()
-        try:
-            clipboard.keep(text, path)
-        except clipboard.NotKept as error:
-            self.notify(str(error), severity="warning", markup=False)
-            return
-        much = "1 line" if len(lines) == 1 else f"{len(lines):,} lines"
-        where = f"by OSC 52 and into {clipboard.short(path)}"
-        if size > clipboard.MOST_BYTES:
-            where = f"into {clipboard.short(path)} only: {size:,} bytes are more than a terminal's clipboard takes"
-        self.notify(f"Copied {much} {where}.", markup=False)
+        copy_out(self, lines)
 
     def _tell(self, sentence: str) -> None:
         """Tell the operator why nothing moved; nothing when it did."""

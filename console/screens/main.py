@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from textual import on, work
@@ -19,6 +20,7 @@ from console.messages import FeedEnded, LinesArrived, NoticeGiven, SnapshotTaken
 from console.panels.header import HeaderLine
 from console.panels.logs import LogsPanel
 from console.panels.machine import MachinePanel
+from console.panels.panel import Panel
 from console.panels.progress import ProgressPanel
 from console.panels.server import ServerPanel
 from console.panels.status import StatusPanel
@@ -133,7 +135,10 @@ class MainScreen(
         self._following = self.follow_feed()
 
     def _tick(self) -> None:
-        self.now = self.setup.clock()
+        now = self.setup.clock()
+        self.query_one(HeaderLine).now = now
+        if self.now is None or not timedelta() <= now - self.now < timedelta(seconds=TICK_S):
+            self.now = now  # else a snapshot has just had the panes drawn; a clock that was put back counts, too
         self.remember()
 
     async def on_unmount(self) -> None:
@@ -191,8 +196,13 @@ class MainScreen(
         """Draw the newest snapshot, all panes at once."""
         message.stop()
         before = self.situation
+        now = self.setup.clock()
         with self.app.batch_update():
-            self.now = self.setup.clock()
+            self.query_one(HeaderLine).now = now
+            # Without watchers, or each pane would be drawn twice: for the time, and then for the snapshot.
+            self.set_reactive(MainScreen.now, now)
+            for panel in self.query(Panel):
+                panel.set_reactive(Panel.now, now)
             self.snapshot = message.snapshot
         if self.situation != before:
             self.refresh_bindings()

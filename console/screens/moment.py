@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
 from textual.binding import Binding, BindingType
-from textual.containers import VerticalScroll
 from textual.content import Content
 from textual.reactive import var
 from textual.widgets import Footer
@@ -17,9 +16,10 @@ from console.panels import words
 from console.panels.panel import Panel
 from console.panels.progress import ProgressPanel
 from console.panels.server import ServerPanel
-from console.panels.status import StatusPanel
+from console.panels.status import StatusPanel, Usual
 from console.panels.verdict import VerdictPanel
 from console.screens.copying import Copied
+from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.still import Still
 
@@ -72,8 +72,6 @@ class MomentScreen(Copied[None]):
         Binding("escape,q", "close", "Back to now"),
         Binding("left,h", "step(True)", "Earlier", key_display="left"),
         Binding("right,l", "step(False)", "Later", key_display="right"),
-        Binding("j", "scroll_down", show=False),
-        Binding("k", "scroll_up", show=False),
     ]
     AUTO_FOCUS = "#moment"
     COPIED = "#moment"
@@ -94,7 +92,14 @@ class MomentScreen(Copied[None]):
     """Its moment: ages are those of then."""
 
     def __init__(
-        self, then: Snapshot, present: Snapshot, moments: Moments, *, asked: datetime, zone: tzinfo | None
+        self,
+        then: Snapshot,
+        present: Snapshot,
+        moments: Moments,
+        *,
+        asked: datetime,
+        zone: tzinfo | None,
+        usual: Usual | None = None,
     ) -> None:
         """Take the reading, and what it is seen from.
 
@@ -104,8 +109,10 @@ class MomentScreen(Copied[None]):
             moments: Where other readings are found.
             asked: The moment that was chosen.
             zone: The operator's zone; None is this machine's.
+            usual: How often the host is asked; None is the usual.
         """
         super().__init__()
+        self._usual = usual
         self._present, self._moments, self._asked, self._zone = present, moments, asked, zone
         self._head = Still(id="moment-head", markup=False)
         self._after = Still(id="hindsight", markup=False)
@@ -116,9 +123,10 @@ class MomentScreen(Copied[None]):
     def compose(self) -> ComposeResult:
         """Lay the panes one below the other, in a box that scrolls."""
         yield self._head
-        with VerticalScroll(id="moment"):
-            for panel in (VerdictPanel, ProgressPanel, ServerPanel, StatusPanel):
-                yield panel(self._zone).data_bind(MomentScreen.snapshot, MomentScreen.now)
+        with Scrolling(id="moment"):
+            panels = (VerdictPanel(self._zone), ProgressPanel(self._zone), ServerPanel(self._zone))
+            for panel in (*panels, StatusPanel(self._zone, self._usual)):
+                yield panel.data_bind(MomentScreen.snapshot, MomentScreen.now)
             yield self._after
         yield Footer(compact=True, show_command_palette=False)
 
@@ -146,7 +154,7 @@ class MomentScreen(Copied[None]):
         """Go back to the present."""
         self.dismiss()
 
-    @work(exclusive=True, group="moment")
+    @work(exclusive=True, group="moment", exit_on_error=False)
     async def action_step(self, back: bool) -> None:
         """Show the reading before this one, or after it."""
         then = self.snapshot
@@ -158,11 +166,3 @@ class MomentScreen(Copied[None]):
         with self.app.batch_update():
             self.now, self.snapshot = found.at, found
             self._write()
-
-    def action_scroll_down(self) -> None:
-        """Scroll on."""
-        self.query_one("#moment", VerticalScroll).scroll_down(animate=False)
-
-    def action_scroll_up(self) -> None:
-        """Scroll back."""
-        self.query_one("#moment", VerticalScroll).scroll_up(animate=False)

@@ -34,7 +34,7 @@ SCRUB_SHARE = 0.02
 
 
 class ReplayScreen(MainScreen, inherit_bindings=False):
-    """The five panes on a recording, and its bar."""
+    """The panes on a recording, and its bar."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*Screen.BINDINGS, *commands.bindings(REPLAYED)]
     """All anew: inherited ones would stand before the replay's own in the footer."""

@@ -1,16 +1,20 @@
-"""The card for who comes back: what happened since somebody last looked; any key closes it and does what it does."""
+"""The card for who comes back: what happened since somebody last looked; any key closes it and does what it does.
+
+Only a card too long for the screen keeps the keys that scroll it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import events
-from textual.containers import Horizontal, VerticalScroll
+from textual.containers import Horizontal
 from textual.content import Content
 from textual.screen import ModalScreen
 from textual.widgets import Static
 
 from console.since_words import card, title
+from widgets.moves import MOVING, Scrolling
 from widgets.plain import clean
 
 if TYPE_CHECKING:
@@ -29,7 +33,7 @@ class SinceScreen(ModalScreen[None], inherit_bindings=False):
 
     BINDINGS: ClassVar[list[BindingType]] = []
     """None: every key closes it, also those that move the focus elsewhere."""
-    AUTO_FOCUS = ""
+    AUTO_FOCUS = "#since"
     DEFAULT_CSS = """
     SinceScreen {
         align: center middle;
@@ -43,6 +47,7 @@ class SinceScreen(ModalScreen[None], inherit_bindings=False):
             border-subtitle-color: $text-muted;
             background: $surface;
             padding: 0 1;
+            scrollbar-size-vertical: 1;
         }
         .row { height: auto; }
         .word { width: 10; text-style: bold; }
@@ -57,16 +62,29 @@ class SinceScreen(ModalScreen[None], inherit_bindings=False):
 
     def compose(self) -> ComposeResult:
         """Lay a row below the other, the word beside what is said."""
-        with VerticalScroll(id="since", can_focus=False) as box:
+        with Scrolling(id="since") as box:
             box.border_title = Content(clean(title(self._told, self._clock)))
-            box.border_subtitle = "any key closes; `longwait report --since last` has all"
             for word, said in card(self._told, self._clock):
                 with Horizontal(classes="row"):
                     yield Static(Content(clean(word)), classes="word")
                     yield Static(Content(clean(said)), classes="said")
 
+    def on_resize(self) -> None:
+        """Say what the keys do, once it is known whether there is more than fits."""
+        self.call_after_refresh(self._say_keys)
+
+    def _say_keys(self) -> None:
+        keys = "↑↓ scroll, any other key closes" if self._box.allow_vertical_scroll else "any key closes"
+        self._box.border_subtitle = f"{keys}; `longwait report --since last` has all"
+
+    @property
+    def _box(self) -> Scrolling:
+        return self.query_one("#since", Scrolling)
+
     def on_key(self, event: events.Key) -> None:
-        """Close, and let the key do what it does on the screen below."""
+        """Close, and let the key do what it does on the screen below; a long card is scrolled instead."""
+        if event.key in MOVING and self._box.allow_vertical_scroll:
+            return
         event.stop()
         event.prevent_default()
         self.dismiss()

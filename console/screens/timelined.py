@@ -148,5 +148,5 @@ class TimelinedScreen(CommandedScreen):
         if found is None:
             self.refuse(NOTHING_KEPT)
         else:
-            screen = MomentScreen(found, self.snapshot, moments, asked=at, zone=self.setup.zone)
-            self.app.push_screen(screen)
+            zone, usual = self.setup.zone, self.setup.usual
+            self.app.push_screen(MomentScreen(found, self.snapshot, moments, asked=at, zone=zone, usual=usual))

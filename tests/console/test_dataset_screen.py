@@ -273,6 +273,22 @@ def test_times_on_the_axis_are_round_ones_of_the_operators_zone(seconds: int, zo
     assert found[: len(named)] == named or set(named[:2]) <= set(found)
 
 
+def test_only_midnight_itself_is_named_by_its_day() -> None:
+    midnight = NOW.replace(hour=0, minute=0, second=0)
+    first = midnight.timestamp() - 15
+    found = sorted(ticks(first, first + 60, UTC))
+    assert [text for _, text in found] == ["23:59:50", "Tue 24", "00:00:10", "00:00:20", "00:00:30", "00:00:40"]
+
+
+def test_the_axis_follows_the_clock_on_the_wall_where_summer_time_begins() -> None:
+    zone = ZoneInfo("Europe/Berlin")
+    first = datetime(2026, 3, 29, 0, 30, tzinfo=zone).timestamp()
+    found = sorted(ticks(first, first + 6 * 3600, zone))
+    assert [text for _, text in found] == [f"{datetime.fromtimestamp(at, zone):%H:%M}" for at, _ in found]
+    assert [text for _, text in found][:4] == ["00:30", "01:00", "01:30", "03:00"]
+    assert found[-1][1] == "07:30"
+
+
 # ------------------------------------------------------------ the screen
 
 
@@ -375,6 +391,11 @@ async def test_a_dataset_that_is_gone_is_said() -> None:
         await opened(pilot, feed)
         await shown(pilot, feed, replace(samples.healthy(), datasets=samples.waiting()[3:]))
         await until(pilot, lambda: "not among those of the run any more" in screen_text(app), "a sentence")
+        await pilot.pause()
+        assert "Prompts" not in screen_text(app)  # figures of what is gone would seem to be of now
+        await shown(pilot, feed, samples.healthy())
+        await until(pilot, lambda: "Prompts" in screen_text(app), "its figures, now that it is back")
+        await shown(pilot, feed, replace(samples.healthy(), datasets=samples.waiting()[3:]))
         await pilot.press("right")
         await pilot.press("escape")
         await until(pilot, lambda: app.screen is main_screen(app), "all panes")

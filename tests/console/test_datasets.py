@@ -20,6 +20,9 @@ from tests import samples
 from tests.console.fakes_ui import FakeFeed, main_screen, make_app, screen_text, shown, until
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
     from console.app import LongwaitApp
     from console.job.snapshot import Snapshot
 
@@ -212,6 +215,31 @@ async def test_what_is_at_work_stays_in_sight() -> None:
         for at_work in (0, 12, 29, 3):
             await shown(pilot, feed, a_long_run(at_work))
             await until(pilot, lambda at=at_work: any(f" B{at} " in row for row in pane_rows(app)), f"B{at_work}")  # type: ignore[misc]
+
+
+async def test_lines_are_laid_anew_only_when_there_is_something_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    laid: list[int] = []
+    lay = ProgressPanel._show_lines
+
+    def counted(pane: ProgressPanel, views: Sequence[DatasetView], now: datetime) -> None:
+        laid.append(len(views))
+        lay(pane, views, now)
+
+    monkeypatch.setattr(ProgressPanel, "_show_lines", counted)
+    feed = FakeFeed()
+    clock = [NOW]
+    app = make_app(feed, None, clock=lambda: clock[0])
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, a_long_run(2, 200))
+        laid.clear()
+        clock[0] += timedelta(seconds=2)
+        await shown(pilot, feed, replace(a_long_run(2, 200), at=clock[0]))
+        assert laid == []
+        await shown(pilot, feed, replace(a_long_run(3, 200), at=clock[0]))
+        assert laid == [200]
+        clock[0] += timedelta(days=1)
+        main_screen(app)._tick()
+        assert laid == [200, 200]  # the days that the ends are named by
 
 
 async def test_keys_move_the_cursor_and_scroll_with_it() -> None:

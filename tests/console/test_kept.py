@@ -23,12 +23,9 @@ from console.kept import (
     SUFFIX,
     THEME,
     Kept,
-    Opened,
-    note_opened,
-    opened_runs,
-    opened_words,
 )
 from console.looks import Looks
+from console.opened import Opened, note_opened, opened_runs, opened_words
 from tests import samples
 from tests.console.fakes_ui import (
     FakeFeed,
@@ -133,6 +130,31 @@ def test_a_folder_that_cannot_be_written_is_told_of_once(tmp_path: Path) -> None
     kept.finish()
     assert len([each for each in kept.notices if "can't be remembered" in each]) == 1
     assert kept.get(THEME, "") == "dracula"
+
+
+@pytest.mark.parametrize("text", ["\ud800", "漢字|é", "👩‍👧"])
+def test_any_pattern_is_kept_whatever_the_encoding_of_files(
+    path: Path, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("locale.getencoding", lambda: "ascii")
+    kept = Kept(path)
+    kept.put(FILTER, text)
+    kept.finish()
+    assert kept.notices == []
+    assert Kept(path).get(FILTER, "") == text
+
+
+def test_what_can_not_be_put_in_place_leaves_no_half_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(self: Path, target: Path) -> Path:
+        raise OSError(28, "No space left on device", str(self), None, str(target))
+
+    monkeypatch.setattr(Path, "replace", full)
+    kept = Kept(path)
+    kept.put(THEME, "nord")
+    kept.finish()
+    (told,) = kept.notices
+    assert "No space left on device" in told
+    assert list(path.parent.iterdir()) == []
 
 
 def test_a_very_long_filter_is_not_kept(path: Path) -> None:

@@ -162,6 +162,19 @@ async def test_a_digit_goes_to_a_pane_again_fills_the_screen_and_again_brings_al
         await fills(pilot, app, None)
 
 
+async def test_a_digit_pressed_twice_in_one_burst_fills_the_screen() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        for pane, digit in (("server", "3"), ("verdict", "1")):
+            for _ in range(2):
+                app.post_message(events.Key(digit, digit))
+            await fills(pilot, app, pane)
+            await pilot.press("escape")
+            await fills(pilot, app, None)
+
+
 async def test_while_a_pane_fills_the_screen_another_digit_fills_it_with_another() -> None:
     feed = FakeFeed()
     app = make_app(feed, FakeControl())

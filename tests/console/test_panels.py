@@ -101,7 +101,7 @@ def test_what_is_put_side_by_side_fits_but_for_the_first(width: int, parts: list
 
 
 def test_figures_unknown_are_dashes_and_never_zero() -> None:
-    assert server.requests(ServerView(), None, 80) == "-- running · -- queued · -- retracted"
+    assert server.requests(ServerView(), (), 80) == "-- running · -- queued · -- retracted"
     assert server.throughput(ServerView()) == "--"
 
 

@@ -8,6 +8,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
+import pytest
+
 from console.act_former import former_of
 from console.control import JobControl, Verb
 from console.journal import Entry, Journal, Kind
@@ -106,6 +108,21 @@ def test_the_newest_act_that_replaced_something_counts() -> None:
     assert (found.kept, found.sha256, found.argv) == ("/r/job.py.1", "11", ())
     assert former_of([plain, stop], ["a"]) is None
     assert former_of([], ["a"]) is None
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        {"verb": ["restart"]},
+        {"former": {}},
+        {"former": {"boot_id": "x", "pid": "../../x", "ticks": 1}},
+        {"former": {"boot_id": "x", "pid": 1, "ticks": None}},
+        {"former": "x"},
+    ],
+)
+def test_what_somebody_has_written_into_the_host_s_journal_is_no_process_and_no_fault(more: dict[str, object]) -> None:
+    found = former_of([action(**{"kept": "/r/job.py.1", "former_sha256": "11", **more})], ["a"])
+    assert found is None or found.process is None
 
 
 def test_a_command_alone_can_be_put_back_when_something_was_started() -> None:

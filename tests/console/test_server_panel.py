@@ -163,8 +163,25 @@ def test_the_span_is_remembered_and_restored() -> None:
 )
 def test_what_gives_way_first_of_the_requests(width: int, said: str) -> None:
     view = replace(samples.healthy().server, retractions=41, retractions_last_hour=3)
-    current = next(each for each in samples.healthy().datasets if each.in_flight is not None)
-    assert words.requests(view, current, width) == said
+    assert words.requests(view, samples.healthy().datasets, width) == said
+
+
+@pytest.mark.parametrize(
+    ("sent", "said"),
+    [
+        ([], ""),
+        ([(63, 150)], "63 of 150 in flight"),
+        ([(63, None)], ""),
+        ([(63, 150), (87, 150)], "150 of 150 in flight"),
+        ([(150, 150), (87, 150)], "237 in flight"),
+        ([(150, 150), (32, 32)], "182 in flight"),
+        ([(150, None), (32, 32)], "182 in flight"),
+    ],
+)
+def test_requests_in_flight_are_those_of_all_datasets_at_work(sent: list[tuple[int, int | None]], said: str) -> None:
+    view = samples.waiting()[0]
+    views = [replace(view, in_flight=flying, concurrency=limit) for flying, limit in sent]
+    assert words.in_flight([view, *views]) == said
 
 
 def test_nothing_known_is_said_as_such() -> None:

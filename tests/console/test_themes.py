@@ -19,7 +19,8 @@ from console.feed import LinesArrived
 from console.job.events import LogLine, Source
 from console.looks import Looks
 from console.screens.dataset import DatasetScreen
-from console.themes import FEW, FULL, SHIPPED, Colours, theme
+from console.theme_colours import FEW, FULL, Colours
+from console.themes import SHIPPED, theme
 from console.wanted_looks import NoSuchTheme, wanted_looks
 from tests import samples
 from tests.console.contrast import Drawn, ratio, texts

@@ -14,6 +14,7 @@ from console.job.snapshot import DatasetState, DatasetView, Eta, Snapshot
 from console.job.timeline_course import Course, Span
 from console.job.timeline_marks import MarkKind
 from console.journal import Journal, Kind
+from console.panels.status import Usual
 from console.panels.timeline import TimelinePanel
 from console.screens.moment import EARLIEST, LATEST, MomentScreen
 from tests import samples
@@ -22,6 +23,7 @@ from tests.console.recordings import a_run
 from tests.console.test_replay_screen import Played
 from tests.job.builders import after
 from tests.widgets.stage import NASTY
+from widgets.lamp import Lamp
 from widgets.strip import Strip
 
 if TYPE_CHECKING:
@@ -47,10 +49,12 @@ def at(minutes: float) -> Snapshot:
 class Clocked:
     """The app with a clock that the test sets."""
 
-    def __init__(self, past: Path | None = None, journal: Journal | None = None) -> None:
+    def __init__(self, past: Path | None = None, journal: Journal | None = None, *, usual: Usual | None = None) -> None:
         self.now = NOW
         self.feed = FakeFeed()
-        self.app: LongwaitApp = make_app(self.feed, clock=lambda: self.now, past=lambda: past, journal=lambda: journal)
+        self.app: LongwaitApp = make_app(
+            self.feed, clock=lambda: self.now, past=lambda: past, journal=lambda: journal, usual=usual
+        )
 
     @property
     def panel(self) -> TimelinePanel:
@@ -329,3 +333,38 @@ async def test_a_screen_of_any_datasets_is_drawn() -> None:
         await pilot.press("5", "5")
         await pilot.pause()
         assert "\x1b" not in screen_text(clocked.app)
+
+
+async def test_a_click_ahead_of_now_chooses_now() -> None:
+    clocked = Clocked()
+    async with clocked.app.run_test(size=(120, 36)) as pilot:
+        await clocked.watch(pilot, 0, 1)
+        await pilot.click(clocked.panel.query_one(Strip), offset=(115, 1))
+        await until(pilot, lambda: clocked.moment() is not None, "the moment")
+        assert clocked.moment() == at(1).at
+
+
+async def test_the_reading_moves_by_the_keys_that_move_everywhere() -> None:
+    clocked = Clocked()
+    async with clocked.app.run_test(size=(80, 16)) as pilot:
+        await clocked.watch(pilot, 0, 1)
+        main_screen(clocked.app).open_moment(at(1).at)
+        screen = await opened(pilot, clocked)
+        box = screen.query_one("#moment")
+        for key in ("j", "ctrl+d", "end"):
+            before = box.scroll_y
+            await pilot.press(key)
+            await until(pilot, lambda: box.scroll_y > before, key)  # noqa: B023 - it is awaited here
+        await pilot.press("g")
+        await until(pilot, lambda: box.scroll_y == 0, "the top")
+
+
+async def test_the_past_counts_as_old_what_is_seldom_asked_only_when_it_is_overdue() -> None:
+    clocked = Clocked(usual=Usual(health_s=600.0, look_s=600.0))
+    async with clocked.app.run_test(size=(120, 36)) as pilot:
+        slow = replace(at(1), health=replace(at(1).health, checked_at=at(-4).at))
+        await clocked.watch(pilot, 0)
+        await clocked.show(pilot, slow)
+        main_screen(clocked.app).open_moment(slow.at)
+        screen = await opened(pilot, clocked)
+        assert screen.query_one("#health", Lamp).word == "ok"

@@ -228,3 +228,48 @@ async def test_it_is_written_down_that_somebody_looks(tmp_path: Path) -> None:
         clocked.app.post_message(events.AppBlur())
         await until(pilot, lambda: last_look(path) == at(7).at, "the look")
         assert notices(clocked.app) == []
+
+
+async def test_a_key_before_the_past_is_read_does_not_hide_when_the_run_was_last_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "run.sqlite3"
+    keep_look(path, at(-90).at)
+    clocked = Clocked(path)
+    async with clocked.app.run_test(size=(120, 36)) as pilot:
+        await pilot.press("x")
+        assert main_screen(clocked.app)._absence is not None  # the key was seen
+        assert [each for each in clocked.app.workers if each.group == "look"] == []
+        assert last_look(path) == at(-90).at
+        await clocked.watch(pilot, 0, 1)
+        await until(pilot, lambda: was_told(clocked.app, "This run was last looked at 1 h 3"), "the notice")
+        await until(pilot, lambda: last_look(path) != at(-90).at, "this look")
+
+
+async def test_a_clock_that_was_put_back_does_not_keep_looks_from_being_written(tmp_path: Path) -> None:
+    path = tmp_path / "runs" / "run.sqlite3"
+    clocked = Clocked(path)
+    async with clocked.app.run_test(size=(120, 36)) as pilot:
+        await clocked.watch(pilot, 60, 61)
+        await pilot.press("x")
+        await until(pilot, lambda: last_look(path) == at(61).at or last_look(path) == at(60).at, "the look")
+        clocked.now = at(0).at
+        await pilot.press("x")
+        await until(pilot, lambda: last_look(path) == at(0).at, "the look, by the clock that is")
+
+
+async def test_a_card_too_long_for_the_screen_is_scrolled_by_the_moving_keys() -> None:
+    clocked = Clocked()
+    async with clocked.app.run_test(size=(40, 8)) as pilot:
+        await gone(pilot, clocked)
+        await pilot.press("x")
+        await until(pilot, lambda: is_card(clocked), "the card")
+        box = clocked.app.screen.query_one("#since")
+        await until(pilot, lambda: "↑↓ scroll" in str(box.border_subtitle), "what the keys do")
+        for key in ("down", "j"):
+            before = box.scroll_y
+            await pilot.press(key)
+            await until(pilot, lambda: box.scroll_y > before, "the next row")  # noqa: B023 - it is awaited here
+        await pilot.press("g")
+        await until(pilot, lambda: box.scroll_y == 0, "the top")
+        assert is_card(clocked)
+        await pilot.press("x")
+        await until(pilot, lambda: not is_card(clocked), "the panes")

@@ -102,4 +102,10 @@ async def test_a_large_card_has_its_word_in_letters_and_in_text() -> None:
         assert "It stands still." in lines[3]
         card.word, card.tone = "WAIT", "good"
         await pilot.pause()
-        assert "It stands still." in screen_text(pilot.app).splitlines()[0]
+        lines = screen_text(pilot.app).splitlines()
+        assert "It stands still." in lines[3]
+        assert "since 01:14 · look again in 1 h" in lines[4]
+        card.deep = False
+        await pilot.pause()
+        lines = screen_text(pilot.app).splitlines()
+        assert "It stands still." in lines[0]
