@@ -39,22 +39,20 @@ def phase(server: ServerView) -> str:
 
 
 def in_flight(views: Iterable[DatasetView]) -> str:
-    """Give what the job has sent of all its datasets at work, and of how many at once, where all have the same limit.
+    """Give what the job has sent of all its datasets at work, and of how many at once.
 
-    Datasets that overlap share the job's limit; where there are several limits, or more was sent than one allows, no
-    sum of theirs is a limit of the whole.
+    Together they are no more than the greatest limit, as for the verdict: a dataset that overlaps another only fills
+    the places that are free, and one that has just begun is taken for full until it tells.
     """
     known = [view for view in views if view.in_flight is not None]
     sent = sum(view.in_flight or 0 for view in known)
-    limits = {view.concurrency for view in known}
-    limit = limits.pop() if len(limits) == 1 else None
-    if not known or (limit is None and len(known) == 1):
+    limits = [view.concurrency for view in known if view.concurrency]
+    if not known or (not limits and len(known) == 1):
         return ""
-    return (
-        f"{units.count(sent)} of {units.count(limit)} in flight"
-        if limit and sent <= limit
-        else f"{units.count(sent)} in flight"
-    )
+    if len(limits) < len(known):
+        return f"{units.count(sent)} in flight"
+    limit = max(limits)
+    return f"{units.count(min(sent, limit))} of {units.count(limit)} in flight"
 
 
 def requests(server: ServerView, views: Iterable[DatasetView], width: int) -> str:
