@@ -107,7 +107,8 @@ def terminal(argv: Sequence[str], size: tuple[int, int], env: Mapping[str, str] 
     began = time.perf_counter()
     pid, master = pty.fork()
     if pid == 0:
-        os.execvpe(argv[0], list(argv), {**os.environ, "TERM": "xterm-256color", **(env or {})})  # noqa: S606 - argv
+        known = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "LINES"}}
+        os.execvpe(argv[0], list(argv), {**known, "TERM": "xterm-256color", **(env or {})})  # noqa: S606 - argv
     fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", size[1], size[0], 0, 0))
     program = Terminal(pid, master, began, bytearray())
     try:

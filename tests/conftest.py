@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -15,11 +16,13 @@ JOBS = ("box", "other", "tmux_server")
 
 
 def pytest_configure() -> None:
-    """Undo an ignored Ctrl-C: a runner in the background hands it down, and then no shell of a test could trap it."""
+    """Undo what the runner hands down: an ignored Ctrl-C, which no shell of a test could trap, and a size."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:  # under nohup; what the tests start would inherit it
         signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    for name in ("COLUMNS", "LINES"):  # a worker has the size of no terminal; programs in one would believe it
+        os.environ.pop(name, None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
