@@ -20,7 +20,7 @@ demo: $(VENV)/.run                      ## the whole product, with no GPU and no
 	@$(BIN)/longwait demo --speed $(SPEED)
 
 test: check                             ## format, lint, types, contracts and tests: what CI runs
-	$(BIN)/python -m pytest -n 4 --dist loadgroup --durations 25
+	$(BIN)/python -m pytest -n 4 --dist loadscope
 
 check: $(VENV)/.dev
 	$(BIN)/ruff format --check .

@@ -47,6 +47,9 @@ __all__ = ["Fact", "FactSource", "Feed", "LinesArrived", "Noticed", "SnapshotTak
 SNAPSHOT_EVERY_S = 0.5
 """Seconds between snapshots, and batches of lines, while things change: faster than that nobody reads."""
 
+FIRST_SNAPSHOTS, FIRST_EVERY_S = 8, 0.1
+"""So many at first, in which the screen fills, come this often: the first figures need not wait for their turn."""
+
 QUIET_SNAPSHOT_S = 5.0
 """Seconds between snapshots while nothing changes: time itself can change a verdict."""
 
@@ -113,6 +116,7 @@ class Feed:
         work.add_done_callback(lambda _: self._outbox.mark())
         try:
             yield SnapshotTaken(self.snapshot(self._clock()))
+            told = 0
             while not work.done():
                 await self._outbox.wait(QUIET_SNAPSHOT_S)
                 lines, _ = self._outbox.take()
@@ -124,7 +128,8 @@ class Feed:
                 if self._memory is not None:
                     self._memory.note(taken)
                 yield SnapshotTaken(taken)
-                await asyncio.sleep(SNAPSHOT_EVERY_S)
+                told += 1
+                await asyncio.sleep(FIRST_EVERY_S if told < FIRST_SNAPSHOTS else SNAPSHOT_EVERY_S)
             await work
         finally:
             work.cancel()

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from types import ModuleType
+    from xdist.scheduler import LoadScopeScheduling  # type: ignore[import-untyped]
 
-JOBS = ("box", "other", "tmux_server")
-"""Fixtures that start jobs, or look through all processes for them."""
+HERE = Path(__file__).parent
+
+STARTS_JOBS = re.compile(r"\bbox\b|jobbox|acts_done|remote\.discover|console\.attach|real_systemd")
+"""What a file says that starts jobs, or looks through all processes for them."""
 
 
 def pytest_configure() -> None:
@@ -25,17 +29,24 @@ def pytest_configure() -> None:
         os.environ.pop(name, None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep a file's tests on one worker, and all that start jobs on the same: they would find one another's."""
-    for item in items:
-        module: ModuleType | None = getattr(item, "module", None)
-        starts_jobs = any(name in JOBS for name in getattr(item, "fixturenames", ())) or _looks_for_jobs(module)
-        item.add_marker(pytest.mark.xdist_group("jobs" if starts_jobs else str(item.path)))
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> LoadScopeScheduling:
+    """Keep all that start jobs on one worker, where they come one after the other: they would find one another's."""
+    from xdist.scheduler import LoadScopeScheduling  # noqa: PLC0415 -- not there without workers
 
+    together = {
+        path.relative_to(HERE.parent).as_posix()
+        for path in HERE.rglob("test_*.py")
+        if STARTS_JOBS.search(path.read_text(encoding="utf-8"))
+    }
 
-def _looks_for_jobs(module: ModuleType | None) -> bool:
-    """Whether a module uses what finds processes by how they look."""
-    return module is not None and any(
-        getattr(each, "__module__", "") in {"tests.jobbox", "remote.discover", "console.attach", "remote.demo.box"}
-        for each in vars(module).values()
-    )
+    class JobsTogether(LoadScopeScheduling):  # type: ignore[misc]  # xdist is not typed
+        """Tests one by one, but for these; those of a file that shares costly runs stay together, too."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            path = nodeid.partition("::")[0]
+            if path in together:
+                return "jobs"
+            return path if path.startswith("tests/judgement/") else nodeid
+
+    return JobsTogether(config, log)
