@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _FILLING_S = 600.0
 """Seconds after a dataset's beginning in which its batch is young and makes more."""
 
+_MANY = 1.5
+"""Times the rate of thrashing from which on retractions alone may explain what a dataset makes less than before."""
+
 
 def retraction_thrash(ctx: Context) -> Verdict | None:
     """Retractions have risen, and throughput fell with them and stays down, by both windows."""
@@ -31,7 +34,7 @@ def retraction_thrash(ctx: Context) -> Verdict | None:
     found = pace.retractions if pace else None
     if pace is None or found is None or not _risen(found, found.quiet_per_min, ctx.limits, ctx.limits.thrash_per_min):
         return None
-    share = _fallen(ctx, pace)
+    share = _fallen(ctx, pace, many=found.per_min >= _MANY * ctx.limits.thrash_per_min)
     if share is None:
         return None
     return Verdict(
@@ -80,16 +83,17 @@ def _risen(found: Retractions, usual: float | None, limits: Limits, many: float)
     return found.per_min > many and found.per_min >= limits.retractions_rise * (usual or 0.0)
 
 
-def _fallen(ctx: Context, pace: Pace) -> float | None:
+def _fallen(ctx: Context, pace: Pace, *, many: bool) -> float | None:
     """The share of the throughput that is left, where it has fallen far, by both windows; None where it has not.
 
     Of what is expected of the load, or of what the dataset made before: retractions shrink the batch, and less is then
-    expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost.
+    expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost, and
+    more be retracted.
     """
     fallen = []
     if pace.ratio_net is not None and pace.ratio_net_fast is not None:
         fallen.append((max(pace.ratio_net, pace.ratio_net_fast), ctx.limits.thrash_share))
-    if ctx.sent_s is not None:
+    if many and ctx.sent_s is not None:
         now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
         made = made_share(ctx.state.server.minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
         fallen += [(max(made), ctx.limits.thrash_made)] if made else []
