@@ -12,6 +12,7 @@ from console.job.runner_log import RunnerLog
 from tests.payload.conftest import read_until
 from tests.payload.mock_server import Fault
 from tests.samples import NOW
+from tests.waits import until
 
 if TYPE_CHECKING:
     from tests.payload.conftest import Bench
@@ -168,7 +169,7 @@ async def test_term_with_two_at_work_speaks_of_both(bench: Bench, server: MockSe
     job.terminate()
     await read_until(job, r"Stopping by SIGTERM: 4 requests in flight have 600 s to finish")
     server.slow["B 0"].set()
-    await server.until(lambda: server.in_flight == 3)
+    await until(lambda: len(bench.rows("B")) == 1)  # answered is not yet received
     job.terminate()
     status, log = await bench.end(job)
     assert status == 6
