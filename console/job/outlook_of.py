@@ -140,19 +140,10 @@ def outlook_of(
 def _by_server(server: ServerState, seen: Lately) -> Outlook:
     prompt = server.prompt_tokens / server.prompts if server.prompts else 0.0
     level = sqrt(_WANDER**2 + _YOUNG**2 / (1 + seen.bins / 4))
-    rough = Outlook(
-        a=_FIXED * seen.running / seen.made,
-        b=(1 - _FIXED) / seen.made,
-        c=0.0,
-        d=0.0,
-        each=(1 - _FIXED) / seen.made,
+    rough = replace(
+        _rough(seen.running, seen.made, level, "server"),
         prompt=prompt,
         pool=_pool(server, seen),
-        running=seen.running,
-        level_sd=level,
-        other_sd=_OTHER,
-        made=seen.made,
-        source="server",
         loads=tuple((float(each.load.running), float(each.load.queue or 0)) for _, each in server.fresh_ranks()),
     )
     model = step_model(server.minutes)
@@ -187,21 +178,7 @@ def _by_progress(progress: Series, run: DatasetRun | None) -> Outlook | None:
     if made is None:
         return None
     running = float(run.concurrency if run and run.concurrency else 1)
-    step_s = running / made
-    return Outlook(
-        a=_FIXED * step_s,
-        b=(1 - _FIXED) * step_s / running,
-        each=(1 - _FIXED) * step_s / running,
-        c=0.0,
-        d=0.0,
-        prompt=0.0,
-        pool=None,
-        running=running,
-        level_sd=_BY_PROGRESS,
-        other_sd=_OTHER,
-        made=made,
-        source="progress",
-    )
+    return _rough(running, made, _BY_PROGRESS, "progress")
 
 
 def by_guess(concurrency: int | None) -> Outlook:
@@ -211,18 +188,23 @@ def by_guess(concurrency: int | None) -> Outlook:
         concurrency: Requests in flight at most, of the first dataset; None when not known.
     """
     running = float(min(concurrency or _USUAL_RUNNING, _USUAL_RUNNING))
-    made = running * _USUAL_EACH
+    return _rough(running, running * _USUAL_EACH, _GUESSED, "guess")
+
+
+def _rough(running: float, made: float, level_sd: float, source: str) -> Outlook:
+    """What one speed alone tells: of a decode step's time a usual share does not depend on the batch."""
+    each = (1 - _FIXED) / made
     return Outlook(
-        a=_FIXED / _USUAL_EACH,
-        b=(1 - _FIXED) / made,
-        each=(1 - _FIXED) / made,
+        a=_FIXED * running / made,
+        b=each,
+        each=each,
         c=0.0,
         d=0.0,
         prompt=0.0,
         pool=None,
         running=running,
-        level_sd=_GUESSED,
+        level_sd=level_sd,
         other_sd=_OTHER,
         made=made,
-        source="guess",
+        source=source,
     )

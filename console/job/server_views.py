@@ -103,11 +103,12 @@ def _by_page(page: ServerMetrics) -> _Figures:
 def _by_log(state: ServerState) -> _Figures:
     """Running, queue, usage and throughput: summed over ranks, usage the highest."""
     ranks = state.fresh_ranks()
-    queues = [report.load.queue for _, report in ranks if report.load.queue is not None]
     usages = [report.load.token_usage for _, report in ranks if report.load.token_usage is not None]
     page = state.metrics.page
     usage = max(usages, default=page.token_usage if page else None)
-    queue = sum(queues) if queues else page.queue if page else None
+    queue = state.log_queue()
+    if queue is None and page is not None:
+        queue = page.queue
     return state.log_running(), queue, usage, _throughput(ranks)
 
 
