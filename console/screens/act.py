@@ -13,7 +13,7 @@ from textual.widgets import Static
 from console.act_journal import outcome_of
 from console.job import units
 from console.proving import item_words
-from console.screens.copying import CopiedList
+from console.screens.board import Board, row_of
 from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
@@ -33,9 +33,6 @@ ROLL_BACK = "roll back"
 
 TICK_S = 1.0
 """Seconds between two drawings of a step that goes on."""
-
-STATES: dict[str, StepState] = {"running": "running", "done": "done", "failed": "failed"}
-"""A step's state as the list draws it."""
 
 PROVEN: dict[str, StepState] = {"waiting": "waiting", "ok": "done", "failed": "failed", "unknown": "unknown"}
 """The state of a line of the proof as the list draws it."""
@@ -72,7 +69,7 @@ class ActSeen:
 
     def _row(self, step: Step, now: datetime | None) -> StepRow:
         if step.state != "running" or step is not self.steps[-1] or self.ended:
-            return StepRow(step.name, STATES.get(step.state, "running"), step.detail, step.seconds)
+            return row_of(step)
         since = None if now is None or self.began is None else max(0.0, (now - self.began).total_seconds())
         detail = "; ".join(words for words in (step.detail, self.waits_for) if words)
         return StepRow(step.name, "running", detail, since)
@@ -99,7 +96,7 @@ def outcome(plan: ActionPlan, steps: Sequence[Step]) -> tuple[str, str]:
     return outcome_of(plan, failed), "info" if failed is None else "error"
 
 
-class ActScreen(CopiedList[str]):
+class ActScreen(Board[str]):
     """The steps of an act as they happen, then its proof as it fills; closing it stops neither.
 
     It is closed with ``ROLL_BACK``, or with nothing.
@@ -112,18 +109,6 @@ class ActScreen(CopiedList[str]):
     ]
     DEFAULT_CSS = """
     ActScreen {
-        align: center middle;
-        #board {
-            width: 92%;
-            max-width: 110;
-            height: auto;
-            max-height: 92%;
-            border: round $primary;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            background: $surface;
-            padding: 1 2;
-        }
         #ended, #proof { margin-top: 1; height: auto; display: none; text-style: bold; }
         #proof-title { margin-top: 1; height: auto; display: none; color: $text-muted; }
         #proof { margin-top: 0; text-style: none; }
@@ -159,7 +144,7 @@ class ActScreen(CopiedList[str]):
 
     def compose(self) -> ComposeResult:
         """Lay the steps in a box."""
-        with Scrolling(id="board") as board:
+        with Scrolling(id="board", classes="board") as board:
             board.border_title = Content(self._title)
             yield self._rows
             yield Static("Proof that it worked", id="proof-title")
@@ -209,7 +194,7 @@ class ActScreen(CopiedList[str]):
         self.set_class(bool(words), "-ended")
         self.set_class(proof is not None, "-proving")
         going = (act is not None and not act.ended) or (proof is not None and not proof.ended)
-        self.query_one("#board").border_subtitle = "Esc closes; it goes on, p shows it again" if going else "Esc closes"
+        self.say_keys(going=going)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:  # noqa: ARG002 - Textual's own
         """Offer to roll back only where something has failed."""

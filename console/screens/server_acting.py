@@ -13,13 +13,13 @@ from textual.reactive import reactive, var
 from textual.widgets import Static
 
 from console.messages import NoticeGiven
-from console.screens.act import STATES, told
+from console.screens.act import told
 from console.screens.acting import ActingScreen
-from console.screens.copying import CopiedList
+from console.screens.board import Board, row_of
 from remote.errors import RemoteError
 from widgets.moves import Scrolling
 from widgets.plain import clean
-from widgets.steps import StepRow, Steps
+from widgets.steps import Steps
 
 if TYPE_CHECKING:
     from textual.app import ComposeResult
@@ -44,25 +44,13 @@ class ServerActSeen:
     ended: str = ""
 
 
-class ServerBoard(CopiedList[None]):
+class ServerBoard(Board[None]):
     """The steps of an act on the server as they happen; closing it does not stop it."""
 
     COPIED = "#server-board"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,p", "app.pop_screen", "Close (the act goes on)")]
     DEFAULT_CSS = """
     ServerBoard {
-        align: center middle;
-        #server-board {
-            width: 92%;
-            max-width: 110;
-            height: auto;
-            max-height: 92%;
-            border: round $primary;
-            border-title-style: bold;
-            border-subtitle-color: $text-muted;
-            background: $surface;
-            padding: 1 2;
-        }
         #server-ended { margin-top: 1; height: auto; text-style: bold; }
     }
     """
@@ -79,7 +67,7 @@ class ServerBoard(CopiedList[None]):
 
     def compose(self) -> ComposeResult:
         """Lay the steps in a box."""
-        with Scrolling(id="server-board"):
+        with Scrolling(id="server-board", classes="board"):
             yield self._rows
             yield self._end
 
@@ -95,13 +83,10 @@ class ServerBoard(CopiedList[None]):
     def _draw(self) -> None:
         if self.seen is None:
             return
-        self._rows.rows = tuple(
-            StepRow(step.name, STATES.get(step.state, "running"), step.detail, step.seconds) for step in self.seen.steps
-        )
+        self._rows.rows = tuple(row_of(step) for step in self.seen.steps)
         self._end.update(Content(clean(self.seen.ended)))
-        box = self.query_one("#server-board")
-        box.border_title = Content(clean(self.seen.plan.title))
-        box.border_subtitle = "Esc closes" if self.seen.ended else "Esc closes; it goes on, p shows it again"
+        self.query_one("#server-board").border_title = Content(clean(self.seen.plan.title))
+        self.say_keys(going=not self.seen.ended)
 
 
 class ServerActingScreen(ActingScreen):
