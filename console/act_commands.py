@@ -63,9 +63,9 @@ def run_act(settings: Settings, verb: str, script: Path | None, how: How) -> int
     return run(_run_act(settings, verb, script, how))
 
 
-def refused_read_only(settings: Settings, verb: str, words: str) -> None:
+def refused_read_only(settings: Settings, what: str, words: str) -> None:
     """Note in the journal that an act was refused since nothing may be changed."""
-    journal_of(settings, now).write(Kind.REFUSAL, f"{verb.capitalize()} the job", outcome=words)
+    journal_of(settings, now).write(Kind.REFUSAL, what, outcome=words)
 
 
 async def _run_act(settings: Settings, verb: str, script: Path | None, how: How) -> int:

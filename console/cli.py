@@ -216,10 +216,8 @@ def adopt(context: click.Context, /, pid: int, **given: bool | str) -> None:
     from console.act_commands import How  # noqa: PLC0415
     from console.adopt_commands import run_adopt  # noqa: PLC0415
 
-    settings = _settings(context)
-    if settings.read_only and not given["dry_run"]:
-        _fail(READ_ONLY, USAGE)
-    sys.exit(run_adopt(settings, pid, How(dry_run=bool(given["dry_run"]), yes=bool(given["yes"]))))
+    how = How(dry_run=bool(given["dry_run"]), yes=bool(given["yes"]))
+    sys.exit(run_adopt(_may_act(context, f"Adopt process {pid}", dry_run=how.dry_run), pid, how))
 
 
 @cli.command()
@@ -231,11 +229,8 @@ def server(context: click.Context, /, verb: str, **given: bool | str) -> None:
     from console.act_commands import How  # noqa: PLC0415
     from console.server_commands import run_server  # noqa: PLC0415
 
-    settings = _settings(context)
-    if settings.read_only and not given["dry_run"]:
-        _fail(READ_ONLY, USAGE)
     how = How(dry_run=bool(given["dry_run"]), yes=bool(given["yes"]), why=str(given["why"]))
-    sys.exit(run_server(settings, verb, how))
+    sys.exit(run_server(_may_act(context, f"{verb.capitalize()} the server", dry_run=how.dry_run), verb, how))
 
 
 @cli.command()
@@ -431,19 +426,27 @@ def _recording(context: click.Context, files: dict[str, Path | str | None]) -> t
 
 
 def _act(context: click.Context, verb: str, script: Path | None, given: dict[str, bool | str]) -> NoReturn:
-    from console.act_commands import How, refused_read_only, run_act  # noqa: PLC0415
+    from console.act_commands import How, run_act  # noqa: PLC0415
 
-    settings = _settings(context)
+    settings = _may_act(context, f"{verb.capitalize()} the job", dry_run=bool(given["dry_run"]))
     how = How(
         dry_run=bool(given["dry_run"]),
         yes=bool(given["yes"]) or settings.confirm == "none",
         proof=bool(given.get("proof")),
         why=str(given["why"]),
     )
-    if settings.read_only and not how.dry_run:
-        refused_read_only(settings, verb, READ_ONLY)
-        _fail(READ_ONLY, USAGE)
     sys.exit(run_act(settings, verb, script, how))
+
+
+def _may_act(context: click.Context, what: str, *, dry_run: bool) -> Settings:
+    """The settings; ends the program, with a line in the journal, where nothing may be changed."""
+    from console.act_commands import refused_read_only  # noqa: PLC0415
+
+    settings = _settings(context)
+    if settings.read_only and not dry_run:
+        refused_read_only(settings, what, READ_ONLY)
+        _fail(READ_ONLY, USAGE)
+    return settings
 
 
 def _settings(context: click.Context) -> Settings:
