@@ -8,6 +8,8 @@ from console.job.mean_trend import trend_of
 from console.job.snapshot import DatasetState, DatasetView, Trend
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from console.job.dataset_run import DatasetRun
     from console.job.length_belief import LengthBelief
     from console.job.told import Told
@@ -87,3 +89,18 @@ def _mean(run: DatasetRun) -> float | None:
     if run.mean is not None:
         return run.mean
     return run.tokens / run.done if run.tokens and run.done else None
+
+
+def sent_together(sent: Sequence[tuple[int, int | None]]) -> int:
+    """Requests in flight of all datasets at work: the tail of one may overlap the next.
+
+    Together they are no more than the greatest concurrency, for the next one only fills the places that are free, and
+    one that has just begun is taken for full until it tells.
+
+    Args:
+        sent: For each, its requests in flight and its concurrency; None where that is not known, and then the sum
+            stands.
+    """
+    total = sum(flying for flying, _ in sent)
+    limits = [limit for _, limit in sent if limit]
+    return min(total, max(limits)) if limits and len(limits) == len(sent) else total

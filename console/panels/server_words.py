@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from rich.cells import cell_len
 
 from console.job import units
+from console.job.dataset_views import sent_together
 from console.panels import words
 from widgets.gauges import GaugeRow
 
@@ -39,20 +40,13 @@ def phase(server: ServerView) -> str:
 
 
 def in_flight(views: Iterable[DatasetView]) -> str:
-    """Give what the job has sent of all its datasets at work, and of how many at once.
-
-    Together they are no more than the greatest limit, as for the verdict: a dataset that overlaps another only fills
-    the places that are free, and one that has just begun is taken for full until it tells.
-    """
-    known = [view for view in views if view.in_flight is not None]
-    sent = sum(view.in_flight or 0 for view in known)
-    limits = [view.concurrency for view in known if view.concurrency]
+    """Give what the job has sent of all its datasets at work, and of how many at once, as for the verdict."""
+    known = [(view.in_flight, view.concurrency) for view in views if view.in_flight is not None]
+    limits = [limit for _, limit in known if limit]
     if not known or (not limits and len(known) == 1):
         return ""
-    if len(limits) < len(known):
-        return f"{units.count(sent)} in flight"
-    limit = max(limits)
-    return f"{units.count(min(sent, limit))} of {units.count(limit)} in flight"
+    of = f" of {units.count(max(limits))}" if len(limits) == len(known) else ""
+    return f"{units.count(sent_together(known))}{of} in flight"
 
 
 def requests(server: ServerView, views: Iterable[DatasetView], width: int) -> str:

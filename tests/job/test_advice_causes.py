@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from console.job.dataset_views import sent_together
 from console.job.events import HealthProbe, LinkFact, ProcessFact, Source, SourceFact
 from console.job.limits import Limits
 from console.job.plan import Plan, PlannedDataset
@@ -665,3 +666,17 @@ CASES: tuple[tuple[str, Callable[[], Scene], float], ...] = (
 def test_a_healthy_run_offers_nothing(name: str, make: Callable[[], Scene], at: float) -> None:
     del name
     assert verdict(make(), at).options == ()
+
+
+@pytest.mark.parametrize(
+    ("sent", "together"),
+    [
+        ([], 0),
+        ([(63, 150)], 63),
+        ([(63, 150), (150, 150)], 150),  # the second has just begun, and is taken for full
+        ([(150, 150), (32, 32)], 150),
+        ([(150, None), (32, 32)], 182),  # a limit that is not known limits nothing
+    ],
+)
+def test_datasets_that_overlap_share_their_places(sent: list[tuple[int, int | None]], together: int) -> None:
+    assert sent_together(sent) == together

@@ -9,7 +9,7 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
-from console.job.dataset_views import in_flight
+from console.job.dataset_views import in_flight, sent_together
 from console.job.limits import Limits
 from console.job.plan import Plan
 from console.job.snapshot import DatasetState, HealthView, JobView, LinkView, Option, ServerView
@@ -71,14 +71,9 @@ class Context:
 
     @cached_property
     def in_flight(self) -> int | None:
-        """Requests that were sent and not answered, of all datasets at work: the tail of one may overlap the next.
-
-        Together they are no more than the greatest concurrency: the next one only fills the places that are free.
-        """
-        known = [(run, flying) for run in self.runs if (flying := in_flight(run)) is not None]
-        total = sum([flying for _, flying in known])
-        most = max((run.concurrency for run, _ in known if run.concurrency), default=total)
-        return min(total, most) if known else None
+        """Requests that were sent and not answered, of all datasets at work."""
+        known = [(flying, run.concurrency) for run in self.runs if (flying := in_flight(run)) is not None]
+        return sent_together(known) if known else None
 
     @cached_property
     def unfinished(self) -> tuple[DatasetRun, ...]:
