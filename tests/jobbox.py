@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import signal
+import subprocess
 import sys
 import time
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from remote.payload.procctl import job_key
 from remote.process import JobSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MARK = "LONGWAIT_TEST_BOX"
 
@@ -130,3 +131,22 @@ def _kill(pid: int) -> None:
         os.kill(pid, signal.SIGKILL)
     except ProcessLookupError:
         return
+
+
+@contextmanager
+def begun(env: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
+    """A process of that environment that runs its program: it has answered.
+
+    Popen returns while the kernel still lays out the new program, when its command line and environment are empty.
+    """
+    with subprocess.Popen(
+        ["/bin/cat"], env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0, start_new_session=True
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        try:
+            process.stdin.write(b"?")
+            assert process.stdout.read(1) == b"?"
+            yield process
+        finally:
+            process.kill()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import venv
 from dataclasses import replace
@@ -15,7 +14,7 @@ from remote.control_checks import GpuApp, GpuMemory, check_job, gpu_memory
 from remote.local import LocalHost
 from remote.payload import checks
 from remote.process import start, stop, strays
-from tests.jobbox import TREE, Box, job_box
+from tests.jobbox import TREE, Box, begun, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
@@ -258,7 +257,6 @@ async def test_another_job_of_the_folder_leaves_no_stray_of_ours(box: Box) -> No
     other = replace(box.spec, script="", argv=("sleep", "600"), log="other.log")
     process = await start(HOST, other, watch_s=0.05)
     assert await strays(HOST, box.spec) == ()
-    with subprocess.Popen(["sleep", "600"], env={**box.env, "LONGWAIT_JOB": "0" * 16 + ".0"}) as stranger:
+    with begun({**box.env, "LONGWAIT_JOB": "0" * 16 + ".0"}):
         assert await strays(HOST, box.spec) == ()
-        stranger.kill()
     assert box.pids() == {process.pid}

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from remote.discover import Discovered, FoundJob, FoundServer, clients_of, discover
 from remote.local import LocalHost
 from remote.payload import discover as payload
+from tests.jobbox import begun
 from tests.waits import until
 
 if TYPE_CHECKING:
@@ -498,8 +499,5 @@ def test_who_is_connected(line: str, kind: str) -> None:
     ],
 )
 def test_the_environment_that_a_process_was_started_in(env: dict[str, str], kind: dict[str, str]) -> None:
-    with subprocess.Popen(["/bin/sleep", "600"], env=env) as process:
-        try:
-            assert dict([payload.activated(process.pid)] if payload.activated(process.pid) else []) == kind
-        finally:
-            process.kill()
+    with begun(env) as process:
+        assert dict([payload.activated(process.pid)] if payload.activated(process.pid) else []) == kind

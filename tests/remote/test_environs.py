@@ -22,7 +22,7 @@ from remote.local import LocalHost
 from remote.payload import environs, procctl
 from remote.payload.procctl import ENVIRONS_KEPT, RefusedError
 from remote.process import start, stop
-from tests.jobbox import MARK, Box, job_box
+from tests.jobbox import MARK, Box, begun, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
@@ -304,7 +304,7 @@ def test_a_disk_that_hangs_keeps_a_stop_from_nothing(box: Box, monkeypatch: pyte
     answers, told_by = os.pipe()
     monkeypatch.setattr(procctl, "KEEP_WAIT_S", 0.05)
     monkeypatch.setattr(procctl, "keep_environ", lambda _request, _root: signal.pause())
-    with subprocess.Popen(["sleep", "600"], env={**os.environ, MARK: box.mark}, start_new_session=True) as job:
+    with begun({**os.environ, MARK: box.mark}) as job:
         said: list[str] = []
         identity = procctl.describe(procctl.read_table()[job.pid], {})
         request = {**identity, "grace_s": 10, "keep": {"run_dir": str(box.folder), "keep_env": True}}
