@@ -47,8 +47,12 @@ __all__ = ["Fact", "FactSource", "Feed", "LinesArrived", "Noticed", "SnapshotTak
 SNAPSHOT_EVERY_S = 0.5
 """Seconds between snapshots, and batches of lines, while things change: faster than that nobody reads."""
 
-FIRST_SNAPSHOTS, FIRST_EVERY_S = 8, 0.1
+FIRST_SNAPSHOTS, FIRST_EVERY_S = 12, 0.03
 """So many at first, in which the screen fills, come this often: the first figures need not wait for their turn."""
+
+LOGS_FIRST_S, DRAWN_S = 0.5, 0.25
+"""Seconds that questions leave to the logs at first, and then to the screen: the logs have the first figures, and asking
+over HTTP has a library to be read from disk."""
 
 QUIET_SNAPSHOT_S = 5.0
 """Seconds between snapshots while nothing changes: time itself can change a verdict."""
@@ -104,6 +108,7 @@ class Feed:
         self._filler: Filler | None = None
         self._ready = asyncio.Event()
         self._unreachable = asyncio.Event()
+        self._logs_had_turn = False
         self._told: set[str] = set()
         self._notices: list[Noticed] = []
         self.host_clock: HostClock | None = None
@@ -196,7 +201,7 @@ class Feed:
         works += [self._follow(follower) for follower in self._followers]
         if self._server_files():
             works.append(self._fill())
-        works += self._questions.works(self._wait_ready) + self._machine.works(self._wait_ready)
+        works += self._questions.works(self._wait_turn) + self._machine.works(self._wait_turn)
         async with asyncio.TaskGroup() as group:
             for work in works:
                 group.create_task(work)
@@ -215,6 +220,18 @@ class Feed:
     async def _wait_ready(self) -> None:
         await self._ready.wait()
         await self._link.wait_up()
+
+    async def _wait_turn(self) -> None:
+        """Wait until a question may be asked: with the link up, and behind the logs at first."""
+        await self._wait_ready()
+        if not self._logs_had_turn:
+            reading = [asyncio.create_task(follower.caught_up.wait()) for follower in self._followers]
+            if reading:
+                await asyncio.wait(reading, timeout=LOGS_FIRST_S)
+            for task in reading:
+                task.cancel()
+            await asyncio.sleep(DRAWN_S)
+            self._logs_had_turn = True
 
     async def _follow(self, follower: SourceFollower) -> None:
         await self._ready.wait()

@@ -30,7 +30,7 @@ MARKS_CSS = f"""
     App.-theme-{COLOURLESS} {{
         LogView > .log-view--cursor {{ text-style: reverse; }}
         LogView > .log-view--marked {{ text-style: underline; }}
-        Panel:focus, Panel:focus-within, LogView:focus {{ border-title-style: bold reverse; }}
+        Panel:focus, LogView:focus {{ border-title-style: bold reverse; }}
     }}
 """
 """Without colours, what is chosen and what has the focus are told by reversal; for the CSS of the app."""

@@ -137,23 +137,30 @@ class Opening:
 
     def pinger(self) -> Pinger | None:
         """What asks for all signs of life, once there is a session."""
+        session = self._session
+        if session is None:
+            return None
         from console.pings import Pinger, history_of  # noqa: PLC0415 - nobody may ever ask
 
-        session = self._session
-        return None if session is None else Pinger(session, history_of(session), self._clock, session.feed.ping)
+        return Pinger(session, history_of(session), self._clock, session.feed.ping)
 
     def past(self) -> Path | None:
         """Where the run's history lies, once there is a session; None where none is kept."""
+        session = self._session
+        if session is None or not session.settings.history:
+            return None
         from console.run_files import path_of  # noqa: PLC0415 - it imports SQLite, for which no first frame need wait
 
-        session = self._session
-        return None if session is None or not session.settings.history else path_of(session.settings)
+        return path_of(session.settings)
 
     def server_control(self) -> ServerControl | None:
         """What restarts the server, once there is a session."""
+        session = self._session
+        if session is None:
+            return None
         from console.server_control import ServerControl  # noqa: PLC0415 - nobody may ever ask
 
-        return None if self._session is None else ServerControl(self._session, self._clock)
+        return ServerControl(session, self._clock)
 
     def journal(self) -> Journal | None:
         """The run's journal, once there is a session."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import signal
 import sys
 from typing import TYPE_CHECKING
@@ -22,6 +21,7 @@ from console.replay_commands import REPLAYED
 from console.run_files import path_of
 from console.session import is_controlled, new_script_of, now, open_session
 from console.wanted_looks import NoSuchTheme, wanted_looks
+from remote.loading import load
 
 if TYPE_CHECKING:
     from datetime import tzinfo
@@ -53,8 +53,7 @@ def run_console(settings: Settings, *, read_only: bool, quiet_screen: bool = Fal
 
     async def opened() -> Session:
         if settings.host != "local":
-            # In a thread, so that the screen answers while the SSH library is read from disk.
-            await asyncio.to_thread(importlib.import_module, "remote.ssh")
+            await load("remote.ssh")
         return open_session(settings, remember=True)
 
     opening = Opening(opened, plan=plan_of(settings), waiting_for=f"connecting to {settings.host}", clock=now)

@@ -11,6 +11,7 @@ import psutil
 
 from remote.errors import HttpUnavailable
 from remote.host import Answer, Completed
+from remote.loading import load
 from remote.outcome import NOT_EXECUTABLE, NOT_FOUND, STDERR_TAIL, command_failed, command_timed_out, without_stop
 
 if TYPE_CHECKING:
@@ -102,6 +103,7 @@ class LocalHost:
         max_bytes: int = 8_388_608,
     ) -> Answer:
         """See ``remote.host.Host.fetch``."""
+        await load("remote.http")
         from remote.http import HttpClient  # noqa: PLC0415  (heavy; only who fetches pays)
 
         client = HttpClient(self.name, self._dial)

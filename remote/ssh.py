@@ -10,6 +10,7 @@ import asyncssh
 
 from remote.errors import HttpUnavailable, LinkLost, NoSession
 from remote.host import Answer, Completed
+from remote.loading import load
 from remote.outcome import STDERR_TAIL, call_of, command_failed, command_timed_out, without_stop
 from remote.ssh_leash import leashed
 from remote.ssh_route import Route
@@ -202,6 +203,7 @@ class SshHost:
         max_bytes: int = 8_388_608,
     ) -> Answer:
         """See ``remote.host.Host.fetch``."""
+        await load("remote.http")
         from remote.http import HttpClient  # noqa: PLC0415  (heavy; only who fetches pays)
 
         client = HttpClient(self._name, self._dial)

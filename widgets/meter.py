@@ -9,7 +9,7 @@ from textual.widget import Widget
 
 from widgets.paint import painted
 from widgets.plain import UNKNOWN, clean, column
-from widgets.row import cells, known, percent, plan
+from widgets.row import cells, known, percent, place_of, plan
 
 if TYPE_CHECKING:
     from textual.content import Content
@@ -177,9 +177,8 @@ class Meter(Widget):
             ends = (before, share, share + flight, 1.0 if mark is None else mark, 1.0)
             parts = ("═meter--before", "━meter--done", "╍meter--flight", "─meter--rest", "┈meter--rest")
             pieces = [(part[0] * count, part[1:]) for part, count in zip(parts, cells(width, ends), strict=True)]
-        if mark is None or width < 1:
-            return pieces
-        return _marked(pieces, min(width - 1, max(0, int(mark * width))))
+        place = place_of(mark, width)
+        return pieces if place is None else _marked(pieces, place)
 
 
 def _marked(pieces: list[tuple[str, str]], at: int) -> list[tuple[str, str]]:

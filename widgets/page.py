@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.content import Content
 from textual.reactive import reactive
+from textual.visual import Visual
 from textual.widget import Widget
 
 from widgets.log_find import Finder, spans
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from textual.geometry import Size
+    from textual.strip import Strip
 
 Kind = Literal["heading", "paragraph", "item"]
 """What a block is."""
@@ -169,8 +171,16 @@ class Page(Widget):
         return max(1, len(self._lines(width)[1]))
 
     def render(self) -> Content:
-        """Draw all of it; what scrolls it shows a part."""
+        """Give all of it; it is drawn line by line, but for a selection."""
         return Content("\n").join(self._lines(self.content_size.width)[1])
+
+    def render_line(self, y: int) -> Strip:
+        """Draw one row: what scrolls it shows a part, and only that is drawn."""
+        if self.text_selection is not None:
+            return super().render_line(y)
+        width, rows = self.content_size.width, self._lines(self.content_size.width)[1]
+        row = rows[y] if y < len(rows) else Content()
+        return Visual.to_strips(self, row, width, 1, self.visual_style)[0].apply_offsets(0, y)
 
     def _passes(self, block: Block) -> bool:
         return self.search is None or self.search.search(block.text) is not None

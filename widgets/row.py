@@ -115,3 +115,11 @@ def percent(share: float) -> str:
 def known(value: float | None) -> float | None:
     """Give the value when it is a finite number, else None."""
     return value if value is not None and math.isfinite(value) else None
+
+
+def place_of(share: float | None, width: int) -> int | None:
+    """The cell that a place lies in; None when it is not known, or there is no cell."""
+    value = known(share)
+    if value is None or width < 1:
+        return None
+    return min(width - 1, int(min(1.0, max(0.0, value)) * width))

@@ -11,7 +11,7 @@ from textual.widget import Widget
 
 from widgets.paint import painted
 from widgets.plain import UNKNOWN, clean
-from widgets.row import BAR_NOTHING, Row, known, plan
+from widgets.row import BAR_NOTHING, Row, place_of, plan
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -124,8 +124,7 @@ class Scrub(Widget):
         if not width:
             return
         tones = cell_tones(width, self.ribbon)
-        value = known(self.value)
-        place = None if value is None else min(width - 1, int(value * width))
+        place = place_of(self.value, width)
         parts = [
             (CURSOR, "scrub--cursor") if cell == place else (SIGNS[tone], f"scrub--{tone}")
             for cell, tone in enumerate(tones)

@@ -12,7 +12,7 @@ from textual.widget import Widget
 
 from widgets.paint import joined, painted
 from widgets.plain import clean, column
-from widgets.row import known
+from widgets.row import known, place_of
 from widgets.scrub import CURSOR, SIGNS, TONES, Ribbon, Tone, cell_tones
 
 if TYPE_CHECKING:
@@ -167,7 +167,7 @@ class Strip(Widget):
 
     def _ribbon(self, width: int) -> list[Cell]:
         row = ribbon(self.picture, width)
-        place = cell_of(self.value, width)
+        place = place_of(self.value, width)
         if place is not None and row:
             row[place] = (CURSOR, "strip--cursor")
         return row
@@ -179,14 +179,6 @@ class Strip(Widget):
         self.post_message(self.Asked(self, min(1.0, max(0.0, share))))
 
 
-def cell_of(share: float | None, width: int) -> int | None:
-    """The cell that a place lies in; None when it is not known, or there is no cell."""
-    value = known(share)
-    if value is None or width < 1:
-        return None
-    return min(width - 1, max(0, int(min(1.0, max(0.0, value)) * width)))
-
-
 def named(picture: Picture, width: int) -> list[Cell]:
     """The first row: each stretch from its begin on, its border, sign and name, as far as there is room.
 
@@ -195,7 +187,7 @@ def named(picture: Picture, width: int) -> list[Cell]:
     row: list[Cell] = [(" ", "")] * width
     if width < LEAST:
         return row
-    begins = [(cell_of(each.begin, width), each) for each in picture.stretches]
+    begins = [(place_of(each.begin, width), each) for each in picture.stretches]
     places = [(place, each) for place, each in begins if place is not None]
     for number, (place, each) in enumerate(places):
         following = [after for after, _ in places[number + 1 :] if after > place]
@@ -207,7 +199,7 @@ def named(picture: Picture, width: int) -> list[Cell]:
         # Where there is little room the name comes first: what state it is in is told elsewhere, too.
         text = f"{sign} {label}" if sign and room > SIGNED else label
         row[place] = (BORDER, "strip--border")
-        tone = "strip--label" if place <= (cell_of(picture.now, width) or 0) else "strip--ahead"
+        tone = "strip--label" if place <= (place_of(picture.now, width) or 0) else "strip--ahead"
         if room > 1:
             # One entry may be two cells wide (CJK): the cell behind it is then empty.
             row[place + 1 : place + room] = spread(column(text, room - 1), tone)
@@ -231,12 +223,12 @@ def ribbon(picture: Picture, width: int) -> list[Cell]:
     if width < 1:
         return []
     row: list[Cell] = [(SIGNS[tone], f"strip--{tone}") for tone in cell_tones(width, picture.ribbon)]
-    now = cell_of(picture.now, width)
+    now = place_of(picture.now, width)
     if now is None or (now == width - 1 and picture.ahead is None):
         return row
     row[now + 1 :] = [(AHEAD, "strip--ahead")] * (width - now - 1)
     if picture.ahead is not None:
-        low, middle, high = (cell_of(share, width) for share in picture.ahead)
+        low, middle, high = (place_of(share, width) for share in picture.ahead)
         if low is not None and high is not None:
             for cell in range(max(low, now + 1), high + 1):
                 row[cell] = (RANGE, "strip--range")
@@ -253,10 +245,10 @@ def axis(picture: Picture, width: int) -> list[Cell]:
         return row
     pins: dict[int, Pin] = {}
     for pin in picture.pins:
-        place = cell_of(pin.at, width)
+        place = place_of(pin.at, width)
         if place is not None and (place not in pins or TONES.index(pin.tone) >= TONES.index(pins[place].tone)):
             pins[place] = pin
-    now = cell_of(picture.now, width) or 0
+    now = place_of(picture.now, width) or 0
     left, middle, right = clean(picture.left), clean(picture.middle), clean(picture.right)
     taken = set(pins)
     words = ((left, 0, 1), (right, width - cell_len(right), -1), (middle, now - cell_len(middle) // 2, 1))

@@ -60,7 +60,6 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
         min-height: 2;
         border: none;
         padding: 0;
-        &:focus, &:focus-within { border: none; }
         LogView {
             width: 1fr;
             height: 1fr;

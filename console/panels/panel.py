@@ -41,7 +41,7 @@ class Panel(Vertical, can_focus=True):
         border-title-color: $text-muted;
         border-title-style: bold;
         padding: 0 1;
-        &:focus, &:focus-within {
+        &:focus {
             border-top: solid $accent;
             border-title-color: $text-accent;
         }

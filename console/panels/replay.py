@@ -73,7 +73,6 @@ Link, health and the job's process were not recorded: they are `--`, and there i
         height: 1;
         border: none;
         padding: 0 1;
-        &:focus, &:focus-within { border: none; }
     }
     """
 

@@ -13,8 +13,9 @@ from textual.reactive import var
 from console.panels.panel import Panel
 from console.panels.timeline_words import event_rows, moment_words, picture, title
 from widgets.plain import clean
+from widgets.row import place_of
 from widgets.still import Still
-from widgets.strip import Strip, cell_of
+from widgets.strip import Strip
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -137,7 +138,7 @@ list.
             return
         at = min(self.timeline.moment(message.share), self.timeline.now)  # nothing was read of what is ahead
         width = self._strip.cells
-        if self.chosen is not None and cell_of(self.timeline.share(self.chosen), width) == cell_of(
+        if self.chosen is not None and place_of(self.timeline.share(self.chosen), width) == place_of(
             self.timeline.share(at), width
         ):
             self.action_open_moment()
@@ -152,8 +153,8 @@ list.
         if line is None:
             return
         width = self._strip.cells
-        now = cell_of(line.share(line.now), width) or 0
-        here = cell_of(line.share(self.chosen or line.now), width) or 0
+        now = place_of(line.share(line.now), width) or 0
+        here = place_of(line.share(self.chosen or line.now), width) or 0
         there = here + cells
         if there < 0:
             self.chosen = line.first

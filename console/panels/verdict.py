@@ -166,7 +166,6 @@ Source: all of the logs, the server's health and figures, and the job's process.
         border: none;
         padding: 0;
         layout: vertical;
-        &:focus-within { border: none; }
         Card { height: auto; scrollbar-size-vertical: 1; }
         &.-beside {
             layout: horizontal;

@@ -1,27 +1,121 @@
-"""The footer; it is made anew only when it would look different."""
+"""The footer: the keys that work now, in one line.
+
+One widget that draws one line, where Textual's own has a widget for each key: making those anew at each change of focus
+cost more than all else that a key does, and laid out the whole screen again.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
-from textual.widgets import Footer
+from rich.style import Style
+from rich.text import Text
+from textual.widget import Widget
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from textual import events
     from textual.screen import Screen
 
 
-class KeysFooter(Footer):
-    """Textual's footer, which makes itself anew at each change of focus: a tenth of a second of work for nothing."""
+class Shown(NamedTuple):
+    """A key of the footer.
 
-    _shown: tuple[tuple[str, str, bool], ...] | None = None
+    Attributes:
+        key: As Textual names it.
+        display: As it is written.
+        label: What it does, in a word or two.
+    """
 
-    def bindings_changed(self, screen: Screen[object]) -> None:
-        """Take up the keys that work now."""
-        shown = tuple(
-            (active.binding.key, active.binding.description, active.enabled)
-            for active in screen.active_bindings.values()
-            if active.binding.show
+    key: str
+    display: str
+    label: str
+
+    @property
+    def width(self) -> int:
+        """Columns, with the blank between the two."""
+        return len(self.display) + 1 + len(self.label)
+
+
+class KeysFooter(Widget, can_focus=False):
+    """The keys that work now; each can be clicked."""
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"keys-footer--key", "keys-footer--label", "keys-footer--hover"}
+    DEFAULT_CSS = """
+    KeysFooter {
+        dock: bottom; height: 1; text-wrap: nowrap; text-overflow: clip;
+        color: $footer-foreground; background: $footer-background;
+        & > .keys-footer--key { color: $footer-key-foreground; background: $footer-key-background; text-style: bold; }
+        & > .keys-footer--label { color: $footer-description-foreground; background: $footer-description-background; }
+        & > .keys-footer--hover { color: $footer-key-foreground; background: $block-hover-background; }
+    }
+    """
+
+    def __init__(self) -> None:
+        """Show nothing until the screen says which keys there are."""
+        super().__init__()
+        self._shown: tuple[Shown, ...] = ()
+        self._hovered: Shown | None = None
+
+    def on_mount(self) -> None:
+        """Follow the screen."""
+        self.screen.bindings_updated_signal.subscribe(self, self._take)
+
+    def _take(self, screen: Screen[object]) -> None:
+        """Take up the keys that work now; those of before stay while the terminal is not the one that is typed into."""
+        if screen is not self.screen or (self._shown and not screen.app.app_focus):
+            return
+        shown = tuple(self._keys(screen))
+        if shown != self._shown:
+            self._shown, self._hovered = shown, None
+            self.refresh()
+
+    def _keys(self, screen: Screen[object]) -> Iterator[Shown]:
+        actions = set()
+        for active in screen.active_bindings.values():
+            binding = active.binding
+            if binding.show and active.enabled and binding.action not in actions:
+                actions.add(binding.action)
+                yield Shown(binding.key, self.app.get_key_display(binding), binding.description)
+
+    def render(self) -> Text:
+        """Draw them side by side, a blank between."""
+        key, label, hover = (
+            self.get_component_rich_style(f"keys-footer--{part}", partial=True) for part in ("key", "label", "hover")
         )
-        if screen is self.screen and screen.app.app_focus and shown != self._shown:
-            self._shown = shown
-            super().bindings_changed(screen)
+        text = Text(end="", no_wrap=True)
+        for shown in self._shown:
+            over = hover if shown is self._hovered else Style()
+            text.append(shown.display, key + over)
+            text.append(f" {shown.label}", label + over)
+            text.append(" ")
+        return text
+
+    def _at(self, column: int) -> Shown | None:
+        """The key that stands in a column."""
+        for shown in self._shown:
+            if 0 <= column < shown.width:
+                return shown
+            column -= shown.width + 1
+        return None
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Mark the key below the mouse."""
+        self._hover(self._at(event.x))
+
+    def on_leave(self) -> None:
+        """Mark none."""
+        self._hover(None)
+
+    def _hover(self, shown: Shown | None) -> None:
+        if shown is not self._hovered:
+            self._hovered = shown
+            self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        """Press the key."""
+        shown = self._at(event.x)
+        if shown is not None:
+            self.app.simulate_key(shown.key)

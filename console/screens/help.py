@@ -137,7 +137,7 @@ class HelpScreen(CopiedList[None]):
             border-subtitle-color: $text-muted;
             background: $surface;
         }
-        #page { height: 1fr; padding: 0 1; scrollbar-size-vertical: 1; }
+        #page { height: 1fr; padding: 0 1; overflow-y: scroll; scrollbar-size-vertical: 1; }
         &.-small #help { width: 100%; height: 100%; }
     }
     """

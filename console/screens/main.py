@@ -80,7 +80,7 @@ class MainScreen(
     DEFAULT_CSS = LAYOUT
     COMMANDS: ClassVar[set[Any]] = {OperatorPalette}
     AUTO_FOCUS = ""
-    ALLOW_IN_MAXIMIZED_VIEW = "Footer, HeaderLine"
+    ALLOW_IN_MAXIMIZED_VIEW = "KeysFooter, HeaderLine"
     ESCAPE_TO_MINIMIZE = False
     """Textual would take Esc before the pane in which a filter is to be ended; the command ``back`` comes after it."""
     HORIZONTAL_BREAKPOINTS = [*WIDTHS]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
@@ -115,7 +115,7 @@ class MainScreen(
                 yield StatusPanel(zone, self.setup.usual, id="status").data_bind(MainScreen.snapshot, MainScreen.now)
                 yield MachinePanel(zone, id="machine").data_bind(MainScreen.snapshot, MainScreen.now)
         yield LogsPanel(zone, id="logs").data_bind(MainScreen.snapshot, MainScreen.now)
-        yield KeysFooter(compact=True, show_command_palette=False)
+        yield KeysFooter()
 
     def on_mount(self) -> None:
         """Draw the first frame, then begin to connect."""

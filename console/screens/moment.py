@@ -8,7 +8,6 @@ from textual import work
 from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.reactive import var
-from textual.widgets import Footer
 
 from console.job import units
 from console.job.timeline_hindsight import outcomes
@@ -19,6 +18,7 @@ from console.panels.server import ServerPanel
 from console.panels.status import StatusPanel, Usual
 from console.panels.verdict import VerdictPanel
 from console.screens.copying import Copied
+from console.screens.footer import KeysFooter
 from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.still import Still
@@ -128,7 +128,7 @@ class MomentScreen(Copied[None]):
             for panel in (*panels, StatusPanel(self._zone, self._usual)):
                 yield panel.data_bind(MomentScreen.snapshot, MomentScreen.now)
             yield self._after
-        yield Footer(compact=True, show_command_palette=False)
+        yield KeysFooter()
 
     def on_mount(self) -> None:
         """Write the head."""

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from textual.reactive import Reactive
+
 from console.panels.logs import LogsPanel
 from console.panels.panel import Panel
 from console.screens.commanded import CommandedScreen
 
+if TYPE_CHECKING:
+    from textual.widget import Widget
+
 
 class PanedScreen(CommandedScreen):
     """The actions of the commands on panes."""
+
+    focused: Reactive[Widget | None] = Reactive(None, repaint=False)
+    """What has the focus. Textual draws the whole screen anew when it changes; what gains and loses it does so itself,
+    and a full screen takes longer than all else that a key does, and 30 kB on a slow line."""
 
     @property
     def pane(self) -> Panel | None:

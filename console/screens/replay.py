@@ -39,7 +39,7 @@ class ReplayScreen(MainScreen, inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = [*Screen.BINDINGS, *commands.bindings(REPLAYED)]
     """All anew: inherited ones would stand before the replay's own in the footer."""
     OPERATOR: ClassVar[tuple[commands.OperatorCommand, ...]] = REPLAYED
-    ALLOW_IN_MAXIMIZED_VIEW = "Footer, HeaderLine, ReplayBar"
+    ALLOW_IN_MAXIMIZED_VIEW = "KeysFooter, HeaderLine, ReplayBar"
 
     transport: var[Transport | None] = var(None)
     """Where the replay stands; None until the recording is read."""

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from console.job.events import LogLine
     from console.job.snapshot import Snapshot
     from remote.frames import ResetKind
+    from remote.host import Answer
 
 JOB_LINES = """\
 ============================================================
@@ -234,3 +236,27 @@ async def test_the_hosts_zone_is_measured_unless_the_config_names_one(tmp_path: 
     assert feed.host_clock is not None
     assert str(feed.host_clock.zone) == "Asia/Tokyo"
     assert str(feed._plan.zone) == (zone or "Asia/Tokyo")
+
+
+async def test_questions_come_behind_the_logs_at_first(tmp_path: Path) -> None:
+    (tmp_path / "job.log").write_text(JOB_LINES, encoding="utf-8")
+    (tmp_path / "server.log").write_text(DECODE, encoding="utf-8")
+    known: list[bool] = []
+
+    class Noting(LocalHost):
+        async def fetch(self, url: str, **more: Any) -> Answer:
+            known.append(feed.snapshot(utc_now()).server.running == 50)
+            return await super().fetch(url, **more)
+
+    feed = Feed(Noting(), settings_for(tmp_path), clock=utc_now)
+    async with watching(feed) as watcher:
+        await watcher.until(lambda now: now.health.checked_at is not None)
+    assert known
+    assert known[0]
+
+
+async def test_a_log_that_does_not_come_keeps_no_question_off(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "server.log")  # nobody writes: it neither ends nor has anything
+    feed = Feed(LocalHost(), settings_for(tmp_path), clock=utc_now)
+    async with watching(feed) as watcher:
+        await watcher.until(lambda now: now.health.checked_at is not None)

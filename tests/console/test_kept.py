@@ -214,14 +214,14 @@ async def test_a_run_is_opened_as_it_was_left(path: Path) -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         feed.put(lines(Source.JOB, "one error", "two"))
         await shown(pilot, feed, samples.healthy())
-        await until(pilot, lambda: log_of(app, Source.JOB).kept == 2, "the lines")
+        job = log_of(app, Source.JOB)
+        await until(pilot, lambda: (job.count, job.kept) == (1, 2), "the lines, filtered")
+        await until(pilot, lambda: job.display, "the job's log")
+        await until(pilot, lambda: "1 of 2 lines" in screen_text(app), "how many")
         assert app.theme == "nord"
         maximized = main_screen(app).maximized
         assert maximized is not None
         assert maximized.id == "logs"
-        assert log_of(app, Source.JOB).display
-        assert (log_of(app, Source.JOB).count, log_of(app, Source.JOB).kept) == (1, 2)
-        assert "1 of 2 lines" in screen_text(app)
         assert notices(app) == []
 
 

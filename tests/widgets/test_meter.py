@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -126,6 +126,7 @@ async def test_a_figure_may_be_a_warning_and_a_cursor_stands_before_all() -> Non
 SHARES = st.none() | st.floats(allow_nan=True, allow_infinity=True) | st.floats(-1, 2)
 
 
+@example(126, None, 0.0, 0.0, 1.4e306).via("times the width it is no float any more")
 @given(st.integers(0, 200), SHARES, st.floats(-1, 2), st.floats(allow_nan=True), SHARES)
 def test_any_bar_is_as_wide_as_its_room(
     width: int, share: float | None, before: float, flight: float, mark: float | None

@@ -7,6 +7,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from textual.visual import Visual
 
 from tests.widgets.stage import NASTY, Stage, safe, screen_text
 from widgets.log_find import Without
@@ -102,3 +103,14 @@ async def test_the_rows_of_an_item_stand_below_its_text() -> None:
     page = Page("- one two three four")
     async with Stage(page).run_test(size=(12, 4)) as pilot:
         assert [line.rstrip() for line in screen_text(pilot.app).split("\n")][:2] == ["• one two", "  three four"]
+
+
+@given(st.text(max_size=300), st.integers(1, 60))
+async def test_row_by_row_it_is_drawn_as_a_whole(text: str, width: int) -> None:
+    page = Page(f"{TEXT}\n\n{text}")
+    async with Stage(page).run_test(size=(width, 80)):
+        whole = Visual.to_strips(
+            page, page.render(), page.content_size.width, page.content_size.height, page.visual_style
+        )
+        rows = [page.render_line(y) for y in range(page.content_size.height)]
+        assert [row.text.rstrip() for row in rows] == [row.text.rstrip() for row in whole]

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.widgets.stage import NASTY, WIDTHS, Stage, line, rows, safe
+from widgets.row import place_of
 from widgets.scrub import CURSOR, SIGNS, TONES
-from widgets.strip import AHEAD, BORDER, MIDDLE, NOW, RANGE, Picture, Pin, Stretch, Strip, axis, cell_of, named, ribbon
+from widgets.strip import AHEAD, BORDER, MIDDLE, NOW, RANGE, Picture, Pin, Stretch, Strip, axis, named, ribbon
 
 RUN = Picture(
     stretches=(
@@ -143,5 +144,5 @@ def test_any_picture_fits_any_width(width: int, picture: Picture) -> None:
     for row in (named(picture, width), ribbon(picture, width), axis(picture, width)):
         assert len(row) == width
         assert cell_len(text(row)) == width
-    place = cell_of(picture.now, width)
+    place = place_of(picture.now, width)
     assert place is None or 0 <= place < width
