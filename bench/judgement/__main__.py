@@ -1,6 +1,6 @@
 """How good the judgement is, on stdout.
 
-python -m bench.judgement [accuracy|alarms|lengths|speed|cut] [--runs N] [--seed S] [--jobs 2] [--family F,..]
+python -m bench.judgement [accuracy|luck|alarms|lengths|speed|cut] [--runs N] [--seed S] [--jobs 2] [--family F,..]
     [--ways logs,all] [--json FILE]
 python -m bench.judgement show --family F --seed S --at start+2h [--out FOLDER]
 """
@@ -21,6 +21,7 @@ from bench.judgement import report
 from bench.judgement.families_calm import CALM
 from bench.judgement.families_faulty import FAULTS
 from bench.judgement.following import ALL
+from bench.judgement.luck import luck
 from bench.judgement.score_cut import changed_by_cutting
 from bench.judgement.scored import WAYS, score, spec_of
 from bench.judgement.show import show
@@ -33,13 +34,14 @@ _CUTS = 6
 """Moments of each run at which its files are cut."""
 _USUAL = {
     "accuracy": ("healthy",),
+    "luck": ("healthy",),
     "lengths": ("healthy",),
     "speed": ("healthy",),
     "alarms": ("healthy", *(f"calm:{kind}" for kind in CALM), *(f"fault:{kind}" for kind in FAULTS)),
     "cut": ("healthy", "calm:operator_restart", "fault:server_down", "fault:clock_jump"),
 }
 """Families of each command unless others are named."""
-_RUNS = {"accuracy": 40, "lengths": 40, "speed": 4, "alarms": 3, "cut": 3}
+_RUNS = {"accuracy": 40, "luck": 40, "lengths": 40, "speed": 4, "alarms": 3, "cut": 3}
 """Runs of each family."""
 
 
@@ -55,6 +57,10 @@ def main() -> None:
     seeds = range(said.seed, said.seed + (said.runs or _RUNS[said.what]))
     if said.what == "cut":
         sys.exit(_cut([(family, seed) for family in families for seed in seeds]))
+    if said.what == "luck":
+        with ProcessPoolExecutor(said.jobs) as pool:
+            print(report.luck(list(pool.map(luck, [(family, seed) for family in families for seed in seeds]))))
+        return
     tasks = [(family, seed, tuple(said.ways)) for family in families for seed in seeds]
     with ProcessPoolExecutor(said.jobs) as pool:
         scored = [each for some in pool.map(score, tasks) for each in some]

@@ -77,5 +77,11 @@ class Pace:
         self._stall_at = now + self._gap()
         return self._dice.expovariate(1 / self._stall_s)
 
+    def redraw(self, dice: Random) -> None:
+        """Let chance be another from now on; the level of this moment stays."""
+        self._dice = dice
+        if self._began:
+            self._stall_at = self._at + self._gap()
+
     def _gap(self) -> float:
         return self._dice.expovariate(self._stalls_per_s) if self._stalls_per_s else math.inf

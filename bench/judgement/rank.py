@@ -14,6 +14,9 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from random import Random
+
     from bench.judgement.pace import Pace
     from bench.judgement.server_lines import ServerWriter
     from bench.judgement.spec import ServerSpec
@@ -34,10 +37,14 @@ class Request:
 
     def __init__(self, dataset: int, place: int, prompt: int, target: int, *, cap: int, cached: int) -> None:
         self.dataset, self.place, self.prompt, self.cap, self.cached = dataset, place, prompt, cap, cached
-        self.target = min(target, cap)
-        self.capped = target >= cap
+        self.aim(target)
         self.made = 0
         self.joined = 0
+
+    def aim(self, target: int) -> None:
+        """It will make so many tokens, or its cap."""
+        self.target = min(target, self.cap)
+        self.capped = target >= self.cap
 
 
 class Rank:
@@ -260,6 +267,27 @@ class Rank:
                 waiting.remove(request)
                 return True
         return False
+
+    def redraw(self, dice: Random, length: Callable[[Request, int], int]) -> None:
+        """Let all that has not happened yet be another.
+
+        Args:
+            dice: Where chance comes from.
+            length: ``length(request, made)`` is the request's new length, more than ``made``: what is planned stays as
+                it is, so the steps under way count as made but for the last.
+        """
+        self._pace.redraw(dice)
+        for request in (*self.queue, *self._joining):
+            request.aim(length(request, request.made))
+        heap = []
+        for _, order, request in self._heap:
+            request.aim(length(request, request.made + self._step + max(0, self._steps - 1) - request.joined))
+            heap.append((request.joined + request.target - request.made, order, request))
+            self._long.pop(request, None)
+            if request.target > request.cap - self.clip:
+                self._long[request] = None
+        heapq.heapify(heap)
+        self._heap = heap
 
     def _let_go(self, request: Request) -> None:
         request.made += self._step - request.joined

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from bench.judgement.score_alarms import AlarmScore
+    from bench.judgement.score_eta import EtaScore
     from bench.judgement.scored import Scored
 
 _TITLES = {"logs": "by logs alone", "all": "with progress.jsonl"}
@@ -34,6 +35,18 @@ def accuracy(scored: Sequence[Scored]) -> str:
             worst(datasets, 0.10),
         ]
     return "\n".join(parts)
+
+
+def luck(scores: Sequence[EtaScore]) -> str:
+    """What luck alone leaves, of the same form as ``accuracy``."""
+    parts = {
+        "the whole run": [said for score in scores for said in score.whole],
+        "the dataset at work": [said for score in scores for said in score.datasets],
+    }
+    return "\n".join(
+        eta_table(f"Time left of {what}, the middle of other futures", said, sorted({one.stage for one in said}))
+        for what, said in parts.items()
+    )
 
 
 def lengths(scored: Sequence[Scored]) -> str:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from bench.judgement.following import Step
     from bench.judgement.spec import RunSpec
-    from bench.judgement.truth import DatasetTruth, SimRun
+    from bench.judgement.truth import DatasetTruth, SimRun, Truth
     from console.job.snapshot import Snapshot
 
 WHOLE = (0.01, 0.05, 0.10, 0.25, 0.50, 0.75, 0.90)
@@ -84,13 +84,7 @@ class EtaScorer:
         self.score = EtaScore()
         self._where = f"{spec.family} seed {spec.seed}"
         self._naive = Naive(run, spec.datasets)
-        truth = run.truth
-        self._due = [] if truth.end is None else _due(truth.start, truth.end, WHOLE, None)
-        for dataset in truth.datasets:
-            begin, end = dataset.begin, dataset.end
-            if truth.end is not None and begin is not None and end is not None and end - begin >= _SHORTEST_S:
-                self._due += _due(begin, end, DATASET, dataset)
-        self._due.sort(key=lambda stage: stage[0])
+        self._due = stages_of(run.truth)
 
     def take(self, step: Step) -> None:
         """The next step."""
@@ -109,6 +103,19 @@ class EtaScorer:
 
 
 _Stage = tuple[float, float, float, "DatasetTruth | None"]
+"""When it is, its share, when the run or the dataset ends, and the dataset; None for the whole run."""
+
+
+def stages_of(truth: Truth) -> list[_Stage]:
+    """The moments at which a run is asked for its time left, in order; none when it never ends."""
+    if truth.end is None:
+        return []
+    due = _due(truth.start, truth.end, WHOLE, None)
+    for dataset in truth.datasets:
+        begin, end = dataset.begin, dataset.end
+        if begin is not None and end is not None and end - begin >= _SHORTEST_S:
+            due += _due(begin, end, DATASET, dataset)
+    return sorted(due, key=lambda stage: stage[0])
 
 
 def _due(begin: float, end: float, shares: Sequence[float], dataset: DatasetTruth | None) -> list[_Stage]:

@@ -19,6 +19,7 @@ from bench.judgement.work import Work
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from random import Random
 
     from bench.judgement.rank import Request
     from bench.judgement.spec import FaultSpec, RunSpec
@@ -88,6 +89,14 @@ class World:
         self.truth.decode_tokens = sum(rank.decoded for rank in ranks)
         self.truth.first_tokens = sum(rank.first for rank in ranks)
         self.truth.lost_tokens = self.serving.lost_tokens
+
+    def redraw(self, dice: Random, length: Callable[[Request, int], int]) -> None:
+        """Let all that has not happened yet be another; ``length`` as for ``Rank.redraw``."""
+        self._dice = dice
+        for work in self.works:
+            work.dice = dice
+        for rank in self.serving.ranks:
+            rank.redraw(dice, length)
 
     # ---- between the job and the server
 
