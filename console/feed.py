@@ -51,8 +51,8 @@ FIRST_SNAPSHOTS, FIRST_EVERY_S = 12, 0.03
 """So many at first, in which the screen fills, come this often: the first figures need not wait for their turn."""
 
 LOGS_FIRST_S, DRAWN_S = 0.5, 0.25
-"""Seconds that questions leave to the logs at first, and then to the screen: the logs have the first figures, and asking
-over HTTP has a library to be read from disk."""
+"""Seconds that questions leave to the logs at first, and then to the screen: the logs have the first figures, and for
+HTTP there is a library to be read from disk."""
 
 QUIET_SNAPSHOT_S = 5.0
 """Seconds between snapshots while nothing changes: time itself can change a verdict."""

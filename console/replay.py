@@ -27,12 +27,12 @@ def run_replay(given: Given, settings: Settings | None, moments: str, *, as_json
     try:
         recording = load(given, settings)
         times = moments_of(moments, recording.logs)
+        tell_guesses(recording)
+        replay = Replay(recording.logs, recording.fresh)
+        taken = {at: replay.at(at) for at in sorted(set(times))}
     except (OSError, BadMoment) as error:
         click.echo(f"The replay can't be made: {why(error)}", err=True)
         return 2
-    tell_guesses(recording)
-    replay = Replay(recording.logs, recording.fresh)
-    taken = {at: replay.at(at) for at in sorted(set(times))}
     for at in times:
         click.echo(json.dumps(reading(taken[at])) if as_json else text(taken[at]) + "\n")
     return 0

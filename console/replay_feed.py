@@ -158,6 +158,8 @@ class ReplayFeed:
                 with suppress(TimeoutError):
                     moving = player.playing or player.target is not None
                     await asyncio.wait_for(self._wake.wait(), FRAME_S if moving else None)
+        except OSError as error:
+            raise _unread(error) from error
         finally:
             work.cancel()
             await asyncio.gather(work, return_exceptions=True)
@@ -166,7 +168,7 @@ class ReplayFeed:
         try:
             return await asyncio.to_thread(self._load)
         except OSError as error:
-            raise RemoteError(f"The recording can't be read: {error.filename}: {error.strerror}.") from error
+            raise _unread(error) from error
 
     async def _on_the_way(self, ahead: Replay, player: Player) -> AsyncGenerator[Fact]:
         """Read what lies before the wanted moment and was not read yet; its readings pass by meanwhile."""
@@ -218,6 +220,10 @@ class ReplayFeed:
             if time.perf_counter() >= until:
                 break
         return reached
+
+
+def _unread(error: OSError) -> RemoteError:
+    return RemoteError(f"The recording can't be read: {error.filename}: {error.strerror}.")
 
 
 def _standing(player: Player, survey: Survey) -> Transport:

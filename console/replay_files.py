@@ -15,6 +15,7 @@ from console.job.runner_log import RunnerLog
 from console.job.timeline import Recorded, record
 from console.job.tracker import Tracker
 from console.job.user_patterns import pattern_format
+from console.replay_bytes import bytes_of
 from console.session import now
 
 if TYPE_CHECKING:
@@ -87,20 +88,12 @@ def load(given: Given, settings: Settings | None) -> Recording:
     from console.planned import limits_of, plan_of  # noqa: PLC0415
 
     present = now()
-    read = {
-        source: path.read_bytes() if path is not None else b""
-        for source, path in (
-            (Source.SERVER, given.server_log),
-            (Source.JOB, given.job_log),
-            (Source.PROGRESS, given.progress),
-        )
-    }
     plan = plan_of(settings) if settings is not None else Plan()
     zone = zone_of(given, settings)
-    server = record(Source.SERVER, read[Source.SERVER], zone, present)
+    server = record(Source.SERVER, bytes_of(given.server_log), zone, present)
     begun = server.times[0] if server.times else None
-    logs = [server, record(Source.JOB, read[Source.JOB], zone, present, begun)]
-    logs.append(record(Source.PROGRESS, read[Source.PROGRESS], zone, present))
+    logs = [server, record(Source.JOB, bytes_of(given.job_log), zone, present, begun)]
+    logs.append(record(Source.PROGRESS, bytes_of(given.progress), zone, present))
     patterns = () if settings is None else settings.job.patterns
     formats = tuple(pattern_format(each.name, each.regex, each.sample or "") for each in patterns)
     return Recording(tuple(log for log in logs if log.times), replace(plan, zone=zone), formats, limits_of(settings))

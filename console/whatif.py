@@ -49,14 +49,14 @@ def run_recorded(given: Given, settings: Settings | None, moment: str, concurren
     try:
         recording = load(given, settings)
         at = moment_of(moment, *span_of(recording.logs), "--moment")
+        tell_guesses(recording)
+        replay = Replay(recording.logs, recording.fresh)
+        for _ in replay.towards(at):
+            pass
+        known = replay.read_all(at)
     except (OSError, BadMoment) as error:
         click.echo(f"The question can't be answered: {why(error)}", err=True)
         return USAGE
-    tell_guesses(recording)
-    replay = Replay(recording.logs, recording.fresh)
-    for _ in replay.towards(at):
-        pass
-    known = replay.read_all(at)
     what = asked(known.state, recording.plan, recording.limits, at, concurrency)
     return tell(what, known.snapshot, as_json=as_json)
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from console.config import Settings
 from console.job.events import Source
-from console.job.timeline import Recorded
+from console.job.timeline import HeldBytes, Recorded
 from console.job.tracker import Tracker
 from console.planned import plan_of
 from console.replay_walk import Replay
@@ -43,7 +43,7 @@ def recorded(source: Source, log: Written) -> Recorded:
         if newest != last:
             last, stamp = newest, moment(newest)
         times.append(stamp)
-    return Recorded(source, b"".join(texts), tuple(accumulate(map(len, texts))), tuple(times))
+    return Recorded(source, HeldBytes(b"".join(texts)), tuple(accumulate(map(len, texts))), tuple(times))
 
 
 def recordings(run: SimRun, which: Sequence[str]) -> list[Recorded]:

@@ -123,7 +123,10 @@ def drain_of(law: LengthLaw, ages: Sequence[tuple[float, int]]) -> Drain:
         return NOTHING
     room = law.cap - min(age for age, _, _ in known)
     grid = [*(edge for edge in _coarse(law.edges) if edge < room), room * _JUST_BEFORE]
-    left = [sum(number * law.survival(age + x) / here for age, number, here in known) / running for x in grid]
+    left = [0.0] * len(grid)
+    for age, number, here in known:
+        share = number / (here * running)
+        left = [former + share * alive for former, alive in zip(left, law.survivals(age, grid), strict=True)]
     return _drain(grid, left, running)
 
 

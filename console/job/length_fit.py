@@ -196,8 +196,8 @@ def _blended(kept: tuple[float, ...], weight: float, others: Sequence[float], dr
     survival = [*accumulate(lives, mul, initial=1.0)]
     # Where nobody was seen, the parametric law goes on from what is alive.
     last, alive = len(lives), survival[-1]
-    rest = alive / kept[last] if kept[last] > 0 else 0.0
-    survival += [rest * each for each in kept[last + 1 :]]
+    # The shares first: of hardly anything, alive / kept[last] would be infinite.
+    survival += [alive * (each / kept[last]) if kept[last] > 0 else 0.0 for each in kept[last + 1 :]]
     return survival
 
 

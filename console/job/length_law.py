@@ -75,6 +75,22 @@ class LengthLaw:
             return 0.0
         return self._at(x)[0]
 
+    def survivals(self, age: float, more: Sequence[float]) -> list[float]:
+        """``P(L > age + x)`` for each ``x`` of ``more``, which rises; as ``survival``, in one go."""
+        edges, kept, cap = self.edges, self.params, self.cap
+        place = bisect_right(edges, max(0.0, age)) - 1
+        found = []
+        for x in more:
+            length = age + x
+            if length >= cap:
+                found.append(0.0)
+                continue
+            while edges[place + 1] <= length:
+                place += 1
+            low, here = edges[place], kept[place]
+            found.append(here + (kept[place + 1] - here) * (length - low) / (edges[place + 1] - low))
+        return found
+
     def mean_left(self, age: float) -> float:
         """Tokens that a request still makes on average once it has made ``age`` of them."""
         if age >= self.cap:

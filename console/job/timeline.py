@@ -7,11 +7,12 @@ a dataset's end says how long it took; so its lines are dated from the moment at
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
+from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from itertools import accumulate
-from typing import TYPE_CHECKING
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Protocol, overload
 
 from console.job.events import DatasetAnnounced, DatasetFinished, Progress, Source
 from console.job.lines import clean
@@ -20,7 +21,65 @@ from console.job.runner_log import RunnerLog
 from console.job.stamps import StampReader
 
 if TYPE_CHECKING:
-    from datetime import datetime, tzinfo
+    from collections.abc import Iterable, Iterator
+    from datetime import tzinfo
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_UNKNOWN = -(2**63)
+
+
+class LogBytes(Protocol):
+    """A whole log's bytes, wherever they lie."""
+
+    def lines(self) -> Iterator[bytes]:
+        """Each line with its end, as ``bytes.splitlines`` cuts them."""
+
+    def cut(self, begin: int, end: int) -> bytes:
+        """The bytes between two offsets."""
+
+
+class HeldBytes:
+    """A log that lies in memory.
+
+    Args:
+        data: All of it.
+    """
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+
+    def lines(self) -> Iterator[bytes]:
+        """See ``LogBytes``."""
+        yield from self._data.splitlines(keepends=True)
+
+    def cut(self, begin: int, end: int) -> bytes:
+        """See ``LogBytes``."""
+        return self._data[begin:end]
+
+
+class Times(Sequence[datetime]):
+    """Moments, to the microsecond, at 8 bytes each: a run of days has 300,000 lines.
+
+    Args:
+        microseconds: Since the epoch.
+    """
+
+    def __init__(self, microseconds: array[int]) -> None:
+        self._microseconds = microseconds
+
+    def __len__(self) -> int:
+        return len(self._microseconds)
+
+    @overload
+    def __getitem__(self, place: int) -> datetime: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Times: ...
+
+    def __getitem__(self, place: int | slice) -> datetime | Times:
+        found = self._microseconds[place]
+        return Times(found) if isinstance(found, array) else _EPOCH + timedelta(microseconds=found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,16 +88,16 @@ class Recorded:
 
     Attributes:
         source: Which log.
-        data: Its bytes.
+        log: Its bytes.
         ends: Offset after each line.
         times: When each line was written, never falling.
         guessed: True when the log itself holds no stamp.
     """
 
     source: Source
-    data: bytes
-    ends: tuple[int, ...]
-    times: tuple[datetime, ...]
+    log: LogBytes
+    ends: Sequence[int]
+    times: Sequence[datetime]
     guessed: bool = False
 
     def lines_until(self, at: datetime) -> int:
@@ -50,44 +109,77 @@ class Recorded:
         end = bisect_right(self.times, at, lo=begin)
         first = self.ends[begin - 1] if begin else 0
         last = self.ends[end - 1] if end else 0
-        return end, self.data[first:last]
+        return end, self.log.cut(first, last) if last > first else b""
 
 
-def record(source: Source, data: bytes, zone: tzinfo, now: datetime, begun: datetime | None = None) -> Recorded:
+class _Texts(Sequence[str]):
+    """The lines of a log as text, made as they are asked for: all at once they take twice the log."""
+
+    def __init__(self, log: LogBytes, ends: Sequence[int]) -> None:
+        self._log, self._ends = log, ends
+
+    def __len__(self) -> int:
+        return len(self._ends)
+
+    def __iter__(self) -> Iterator[str]:
+        return (clean(line.decode("utf-8", "replace")) for line in self._log.lines())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, place: int | slice) -> str | Sequence[str]:
+        if isinstance(place, slice):
+            wanted = range(*place.indices(len(self)))
+            return self if len(wanted) == len(self) else [self[number] for number in wanted]
+        end = self._ends[place]
+        place %= len(self)
+        return clean(self._log.cut(self._ends[place - 1] if place else 0, end).decode("utf-8", "replace"))
+
+
+def record(source: Source, log: LogBytes, zone: tzinfo, now: datetime, begun: datetime | None = None) -> Recorded:
     """Date the lines of a log.
 
     Args:
         source: Which log.
-        data: Its bytes.
+        log: Its bytes; gone through two or three times.
         zone: Of stamps that name none.
         now: Resolves stamps without a year.
         begun: When a job whose log has no stamps is taken to have begun; None for ``now``.
     """
-    lines = data.splitlines(keepends=True)
-    ends = tuple(accumulate(map(len, lines)))
-    texts = [clean(line.decode("utf-8", "replace")) for line in lines]
-    times = _progress(texts, now) if source is Source.PROGRESS else _stamped(texts, zone, now)
-    guessed = source is Source.JOB and all(at is None for at in times)
+    ends = array("q")
+    end = 0
+    for line in log.lines():
+        end += len(line)
+        ends.append(end)
+    texts = _Texts(log, ends)
+    times = _packed(_progress(texts, now) if source is Source.PROGRESS else _stamped(texts, zone, now))
+    guessed = source is Source.JOB and all(at == _UNKNOWN for at in times)
     if guessed:
-        times = _by_durations(texts, zone, begun or now)
-    return Recorded(source, data, ends, _never_falling(times, now), guessed)
+        times = _packed(_by_durations(texts, zone, begun or now))
+    return Recorded(source, log, ends, Times(_never_falling(times, now)), guessed)
 
 
-def _stamped(texts: list[str], zone: tzinfo, now: datetime) -> list[datetime | None]:
+def _packed(times: Iterable[datetime | None]) -> array[int]:
+    return array("q", (_UNKNOWN if at is None else (at - _EPOCH) // _MICROSECOND for at in times))
+
+
+def _stamped(texts: Sequence[str], zone: tzinfo, now: datetime) -> Iterator[datetime | None]:
     reader = StampReader(zone)
     reader.look_ahead(texts, now)
-    return [reader.read(text, now).at for text in texts]
+    return (reader.read(text, now).at for text in texts)
 
 
-def _progress(texts: list[str], now: datetime) -> list[datetime | None]:
+def _progress(texts: Iterable[str], now: datetime) -> Iterator[datetime | None]:
     told = (parse_progress(text, now) for text in texts)
-    return [events[0].at if events and not events[0].guessed else None for events in told]
+    return (events[0].at if events and not events[0].guessed else None for events in told)
 
 
-def _by_durations(texts: list[str], zone: tzinfo, begun: datetime) -> list[datetime | None]:
+def _by_durations(texts: Iterable[str], zone: tzinfo, begun: datetime) -> Iterator[datetime]:
     log = RunnerLog(zone)
     base = at = begun
-    times: list[datetime | None] = []
     for text in texts:
         for _, event, *_ in log.parse(text, begun):
             if isinstance(event, DatasetAnnounced):
@@ -96,15 +188,12 @@ def _by_durations(texts: list[str], zone: tzinfo, begun: datetime) -> list[datet
                 at = max(at, base + timedelta(seconds=event.done / event.requests_per_s))
             elif isinstance(event, DatasetFinished) and event.seconds is not None:
                 at = max(at, base + timedelta(seconds=event.seconds))
-        times.append(at)
-    return times
+        yield at
 
 
-def _never_falling(times: list[datetime | None], now: datetime) -> tuple[datetime, ...]:
+def _never_falling(times: array[int], now: datetime) -> array[int]:
     """Each line's time, or that of the line before; those before the first stamp are as old as it."""
-    newest = next((at for at in times if at is not None), now)
-    steady: list[datetime] = []
-    for at in times:
-        newest = newest if at is None else max(newest, at)
-        steady.append(newest)
-    return tuple(steady)
+    newest = next((at for at in times if at != _UNKNOWN), (now - _EPOCH) // _MICROSECOND)
+    for place, at in enumerate(times):
+        newest = times[place] = max(newest, at)
+    return times

@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from bench.make_log import Mix, server_log
 from console.cli import cli
 from console.job.events import Source
-from console.job.timeline import record
+from console.job.timeline import HeldBytes, record
 from console.replay_files import Given, load
 from console.replay_moments import BadMoment, moments_of
 from console.replay_walk import Checkpoints, Replay
@@ -77,7 +77,7 @@ def test_a_job_log_without_stamps_is_dated_by_its_durations(tmp_path: Path) -> N
         "  30/1000 (0 err) 0.5 req/s avg_comp=900tok tot=0.0M ETA=1.9h\n",
         encoding="utf-8",
     )
-    log = record(Source.JOB, (tmp_path / "job.log").read_bytes(), UTC, T0, T0)
+    log = record(Source.JOB, HeldBytes((tmp_path / "job.log").read_bytes()), UTC, T0, T0)
     assert log.guessed
     assert [(at - T0).total_seconds() for at in log.times] == [0, 0, 0, 100, 1800, 1800, 1860]
     done = replayed("--job-log", str(tmp_path / "job.log"), "--at", "end", "--json")
@@ -98,14 +98,14 @@ def test_a_job_log_without_stamps_is_dated_by_its_durations(tmp_path: Path) -> N
 )
 def test_moments(words: str, seconds: list[int]) -> None:
     lines = f"[{T0:%Y-%m-%d %H:%M:%S}] a\n[{T0 + timedelta(hours=1):%Y-%m-%d %H:%M:%S}] b\n"
-    log = record(Source.SERVER, lines.encode(), UTC, T0)
+    log = record(Source.SERVER, HeldBytes(lines.encode()), UTC, T0)
     assert [(at - T0).total_seconds() for at in moments_of(words, [log])] == seconds
 
 
 @pytest.mark.parametrize("words", ["", "soon", "every=", "every=0m", "start+", "start*2h", "2026-13-01"])
 def test_what_is_no_moment_is_said(words: str) -> None:
     with pytest.raises(BadMoment, match="--at"):
-        moments_of(words, [record(Source.SERVER, b"[2026-02-24 03:00:00] a\n", UTC, T0)])
+        moments_of(words, [record(Source.SERVER, HeldBytes(b"[2026-02-24 03:00:00] a\n"), UTC, T0)])
 
 
 def test_wrong_calls_are_a_sentence(tmp_path: Path) -> None:

@@ -6,10 +6,11 @@ import math
 import random
 from dataclasses import replace
 from datetime import timedelta
+from itertools import accumulate, pairwise
 from statistics import fmean, median
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from console.job.dataset_run import DatasetRun
@@ -20,7 +21,7 @@ from console.job.job_merge import merged
 from console.job.length_belief import belief, belief_key
 from console.job.length_counts import LengthCounts
 from console.job.length_data import data_of
-from console.job.length_fit import draws, moved
+from console.job.length_fit import _blended, draws, moved
 from console.job.length_law import LengthLaw, edges_up_to, law_of, scaled
 from console.job.length_prior import LengthPrior, prior_of
 from console.job.plan import Plan
@@ -68,6 +69,13 @@ def test_a_law_ends_at_its_cap() -> None:
     assert law.quantile(0.9) == 1_000
 
 
+@given(st.floats(0, 12_000), st.lists(st.floats(0, 12_000), max_size=30))
+def test_shares_alive_in_one_go(age: float, more: list[float]) -> None:
+    law = exponential(1_000.0, cap=10_000)
+    more.sort()
+    assert law.survivals(age, more) == pytest.approx([law.survival(age + x) for x in more])
+
+
 @given(st.lists(st.floats(0, 1), min_size=72, max_size=72), st.floats(0, 1), st.floats(0, 9_999))
 def test_laws_of_any_form(shares: list[float], p: float, age: float) -> None:
     law = law_of("lognormal", [1.0, *sorted(shares, reverse=True)], 10_000)
@@ -90,6 +98,22 @@ def test_finished_ones_alone_give_their_mean(law: str, count: int, error: float)
     lengths = [float(drawn(law, dice)) for _ in range(count)]
     laws = draws(data_of(CAP, [(length, 1.0) for length in lengths], ()), WIDE)
     assert fmean(each.mean for each in laws) == pytest.approx(fmean(lengths), rel=error)
+
+
+@given(
+    st.lists(st.floats(0, 300), min_size=72, max_size=72),
+    st.lists(st.tuples(st.floats(0, 1e4), st.floats(0, 1e4)), min_size=1, max_size=72),
+)
+@example([248.1] * 72, [(1.0, 1.0)] * 3).via("the least number there is")
+def test_what_was_seen_makes_a_law_of_any_that_hardly_leaves_anything(
+    dies: list[float], seen: list[tuple[float, float]]
+) -> None:
+    """An odd one out may live so long that the law leaves less than a number holds in full, or nothing."""
+    kept = tuple(math.exp(-gone) for gone in accumulate(dies, initial=0.0))
+    rest, died = [some for some, _ in seen], [some for _, some in seen]
+    survival = _blended(kept, 25.0, rest, died)
+    assert len(survival) == len(kept)
+    assert all(0 <= later <= former <= 1 for former, later in pairwise(survival))
 
 
 def test_two_humps_are_seen() -> None:
