@@ -94,7 +94,7 @@ NOTHING = Drain((1.0,), (0.0,), (0.0,))
 """The drain of no request."""
 
 
-@lru_cache(maxsize=1024)  # some 10 kB each, the law included; those of the dataset at work are new each time
+@lru_cache(maxsize=256)  # some 10 kB each, the law included; those of the dataset at work are new each time
 def drain(law: LengthLaw, running: int, *, fresh: bool = False) -> Drain:
     """How a batch of one law runs out.
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from console.job.id_set import IdSet
+from console.job.id_set import IdSet, IdSetDraft
 from console.job.series import Series, median_of, spread_of
 from console.job.server_state import ServerState
 from console.job.server_views import server_view
@@ -92,6 +92,20 @@ def test_an_id_counts_once(names: list[str]) -> None:
     assert len(ids) == len(set(names))
     assert all(name in ids for name in names)
     assert ("no such" * 3) not in ids
+
+
+def test_many_ids_take_little_and_their_order_does_not_matter() -> None:
+    names = [f"B1-{number}" for number in range(20_000)]
+    there, back = IdSetDraft(IdSet()), IdSetDraft(IdSet())
+    assert all(there.add(name) for name in names)
+    assert all(back.add(name) for name in reversed(names))
+    ids = there.freeze()
+    assert (ids, hash(ids)) == (back.freeze(), hash(back.freeze()))
+    assert len(ids) == len(names)
+    assert all(name in ids for name in names)
+    assert not any(f"B2-{number}" in ids for number in range(20_000))
+    assert ids != IdSet()
+    assert len(ids.table) < 16 * len(names)
 
 
 @pytest.mark.parametrize(("seen_s", "cells"), [(60, 12), (290, 58), (850, 56), (3_600, 60)])
