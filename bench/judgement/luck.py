@@ -27,10 +27,13 @@ if TYPE_CHECKING:
     from random import Random
 
     from bench.judgement.rank import Request
+    from bench.judgement.spec import RunSpec
     from bench.judgement.truth import Truth
 
 FORKS = 11
 """Other futures of each moment."""
+_TAIL = (0.1 * (FORKS + 1) - 1) / (FORKS - 1)
+"""Where among the forks' ends, 0 to 1, one in ten lies below: of ``n`` draws the ``k``-th leaves ``k / (n + 1)``."""
 _FROM = {"whole": 0.25, "dataset": 0.10}
 """The first stage: before it the forks cost most, and what is unknown is not luck."""
 _TRIES = 1_000
@@ -41,9 +44,12 @@ _SECONDS = struct.Struct("d")
 
 def luck(task: tuple[str, int]) -> EtaScore:
     """What could be said at best of one run, by family and seed."""
-    family, seed = task
-    spec = spec_of(family, seed)
-    asked = _Asked(World(spec), simulate(spec).truth, f"{family} seed {seed}")
+    return luck_of(spec_of(*task))
+
+
+def luck_of(spec: RunSpec) -> EtaScore:
+    """What could be said at best of a healthy run."""
+    asked = _Asked(World(spec), simulate(spec).truth, f"{spec.family} seed {spec.seed}")
     asked.world.run(arrange(asked.world))
     return asked.score
 
@@ -66,7 +72,7 @@ class _Asked:
         if self._forked:
             return
         left = [end - now for end in (self._fork(number, fork, now) for fork in range(FORKS))]
-        said.said_s, said.low_s, said.high_s = median(left), quantile(left, 0.1), quantile(left, 0.9)
+        said.said_s, said.low_s, said.high_s = median(left), quantile(left, _TAIL), quantile(left, 1 - _TAIL)
 
     def _fork(self, number: int | None, fork: int, now: float) -> float:
         """When another future of this moment ends: of the run, or of one dataset."""
