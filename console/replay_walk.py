@@ -35,7 +35,19 @@ AFTERMATH = timedelta(days=1)
 
 CHECKPOINT_EVERY = timedelta(minutes=30)
 """Log time between two checkpoints: a jump costs at most thirty steps, a third of a second, and the checkpoints of
-two days take some 25 MB."""
+two days take some 20 MB."""
+
+
+class Frozen(NamedTuple):
+    """A tracker's state.
+
+    Attributes:
+        packed: It, without what is shared.
+        shared: What it has in common with the states before and after it.
+    """
+
+    packed: bytes
+    shared: tuple[object, ...]
 
 
 class Passed(NamedTuple):
@@ -72,7 +84,7 @@ class _Checkpoint:
 
     at: datetime
     places: tuple[int, ...]
-    packed: bytes
+    frozen: Frozen
 
 
 @dataclass(slots=True)
@@ -91,10 +103,11 @@ class Checkpoints:
         newest = self.before(at)
         return newest is None or at - newest.at >= CHECKPOINT_EVERY
 
-    def keep(self, at: datetime, places: Sequence[int], frozen: bytes) -> None:
+    def keep(self, at: datetime, places: Sequence[int], frozen: Frozen) -> None:
         """Remember a point of the grid."""
         place = bisect_right(self._kept, at, key=lambda each: each.at)
-        self._kept.insert(place, _Checkpoint(at, tuple(places), zlib.compress(frozen, 1)))
+        packed = frozen._replace(packed=zlib.compress(frozen.packed, 1))
+        self._kept.insert(place, _Checkpoint(at, tuple(places), packed))
 
 
 class Replay:
@@ -119,7 +132,7 @@ class Replay:
         self._tracker = self._fresh()
         self._places = [0] * len(logs)
         self._at: datetime | None = None
-        self._frozen: bytes | None = None
+        self._frozen: Frozen | None = None
         self._last: tuple[Tracker, datetime] | None = None
 
     def at(self, moment: datetime) -> Snapshot:
@@ -139,7 +152,7 @@ class Replay:
             self._at, self._frozen = point, None
             verdict = self._tracker.judge(point)
             if self._checkpoints is not None and self._checkpoints.is_due(point):
-                self._checkpoints.keep(point, self._places, self._tracker.freeze())
+                self._checkpoints.keep(point, self._places, _frozen(self._tracker))
             yield Passed(point, verdict, self._tracker.state)
 
     def read(self, moment: datetime) -> Snapshot:
@@ -166,7 +179,7 @@ class Replay:
         if self._at == moment:
             return self._tracker
         if self._frozen is None:
-            self._frozen = self._tracker.freeze()
+            self._frozen = _frozen(self._tracker)
         copy = self._thawed(self._frozen)
         self._feed(copy, moment)
         return copy
@@ -186,7 +199,8 @@ class Replay:
         """Begin at the newest checkpoint before a moment, where that is nearer than here."""
         nearest = self._checkpoints.before(moment) if self._checkpoints is not None else None
         if nearest is not None and (self._at is None or self._at < nearest.at):
-            self._tracker = self._thawed(zlib.decompress(nearest.packed))
+            packed = zlib.decompress(nearest.frozen.packed)
+            self._tracker = self._thawed(nearest.frozen._replace(packed=packed))
             self._places, self._at, self._frozen = list(nearest.places), nearest.at, None
 
     def _next(self) -> datetime | None:
@@ -196,9 +210,9 @@ class Replay:
         point = self.first if self._at is None else self._at + STEP
         return point if point <= self._end else None
 
-    def _thawed(self, frozen: bytes) -> Tracker:
+    def _thawed(self, frozen: Frozen) -> Tracker:
         copy = self._fresh()
-        if not copy.thaw(frozen):
+        if not copy.thaw(frozen.packed, frozen.shared):
             message = "A tracker does not take what another one of the same plan has frozen."
             raise RuntimeError(message)
         return copy
@@ -213,6 +227,12 @@ class Replay:
                 tracker.feed(log.source, data, log.times[here - 1])
             places.append(here)
         return places
+
+
+def _frozen(tracker: Tracker) -> Frozen:
+    shared: list[object] = []
+    packed = tracker.freeze(shared)
+    return Frozen(packed, tuple(shared))
 
 
 def _read(tracker: Tracker, moment: datetime) -> Read:

@@ -22,12 +22,15 @@ import console
 from console.job.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _OURS = "console.job."
 _PROTOCOL = 5
 _DIGEST_BYTES = 32
 """SHA-256 of what follows: damaged bytes never reach the unpickler."""
+_LARGE, _LONG = 4_096, 32
+"""Bytes, and rows, from which on a run of them is worth being shared."""
+_FIGURES = {bool, float, int, str, type(None)}
 _PLAIN = {
     "builtins": {"bytearray", "complex", "dict", "frozenset", "list", "set", "tuple"},
     "collections": {"Counter", "OrderedDict", "defaultdict", "deque"},
@@ -51,17 +54,19 @@ class NotOurs(ValueError):  # noqa: N818
     """These bytes were not frozen by this very program from this very plan, or are damaged."""
 
 
-def freeze(owner: object, leave: Iterable[str], key: str) -> bytes:
+def freeze(owner: object, leave: Iterable[str], key: str, shared: list[object] | None = None) -> bytes:
     """Everything that an object has learned.
 
     Args:
         owner: An object of this package.
         leave: Names of attributes that its maker gives it anew.
         key: What must be the same for the bytes to be of use again (a zone, an engine).
+        shared: Where long runs of bytes and figures are put instead of copied, for who stays in this process:
+            successive states have most of them in common. None keeps all in what is given.
     """
     kept = dict(_parts(owner, leave))
     packed = io.BytesIO()
-    pickler = _Freeze(packed)
+    pickler = _Freeze(packed) if shared is None else _FreezeShared(packed, shared)
     pickler.dump(kept)
     names = tuple(sorted(pickler.classes))
     head = (console.__version__, key, names, _definitions(names))
@@ -69,14 +74,14 @@ def freeze(owner: object, leave: Iterable[str], key: str) -> bytes:
     return hashlib.sha256(body).digest() + body
 
 
-def thaw(owner: object, frozen: bytes, leave: Iterable[str], key: str) -> None:
+def thaw(owner: object, frozen: bytes, leave: Iterable[str], key: str, shared: Sequence[object] = ()) -> None:
     """Give a fresh object what another one had learned; all of it or nothing.
 
     Raises:
         NotOurs: The bytes can't be used; the object is as it was.
     """
     try:
-        changes = _changes(owner, frozen, leave, key)
+        changes = _changes(owner, frozen, leave, key, shared)
     except _DAMAGE as error:
         raise NotOurs(f"damaged ({type(error).__name__})") from error
     for target, name, value in changes:
@@ -103,14 +108,16 @@ def _head(frozen: bytes) -> tuple[tuple[str, str, tuple[str, ...], str], bytes]:
     return cast("tuple[tuple[str, str, tuple[str, ...], str], bytes]", _load(body))
 
 
-def _changes(owner: object, frozen: bytes, leave: Iterable[str], key: str) -> list[tuple[object, str, object]]:
+def _changes(
+    owner: object, frozen: bytes, leave: Iterable[str], key: str, shared: Sequence[object]
+) -> list[tuple[object, str, object]]:
     """What must be set, and to what; nothing is set yet."""
     head, packed = _head(frozen)
     version, was, names, definitions = head
     if (version, was, definitions) != (console.__version__, key, _definitions(names)):
         raise NotOurs("frozen by another version, or of another plan")
     changes: list[tuple[object, str, object]] = []
-    _match(owner, cast("dict[str, _Node]", _load(packed)), leave, changes)
+    _match(owner, cast("dict[str, _Node]", _load(packed, shared)), leave, changes)
     return changes
 
 
@@ -202,8 +209,46 @@ class _Freeze(pickle.Pickler):
         return (ZoneInfo, (obj.key,)) if isinstance(obj, ZoneInfo) else NotImplemented
 
 
+class _FreezeShared(_Freeze):
+    """Likewise, but long runs of bytes and figures are named by their place in a list."""
+
+    def __init__(self, file: io.BytesIO, shared: list[object]) -> None:
+        super().__init__(file)
+        self._shared = shared
+        self._places: dict[int, int] = {}
+
+    def persistent_id(self, obj: object) -> int | None:
+        """Its place in the list; None for what is kept as always."""
+        if not _is_run(obj):
+            return None
+        place = self._places.setdefault(id(obj), len(self._shared))
+        if place == len(self._shared):
+            self._shared.append(obj)
+        return place
+
+
+def _is_run(obj: object) -> bool:
+    """Whether it is a long run of bytes, numbers or rows of numbers: nobody can change such a one."""
+    if type(obj) is bytes:
+        return len(obj) >= _LARGE
+    if type(obj) is not tuple or len(obj) < _LONG:
+        return False
+    first = obj[0]
+    return type(first) is float or (isinstance(first, tuple) and all(type(each) in _FIGURES for each in first))
+
+
 class _Thaw(pickle.Unpickler):
     """Builds values of this package and plain ones, nothing else."""
+
+    def __init__(self, file: io.BytesIO, shared: Sequence[object]) -> None:
+        super().__init__(file)
+        self._shared = shared
+
+    def persistent_load(self, pid: object) -> object:
+        """What was put into the list."""
+        if not isinstance(pid, int):
+            raise NotOurs("damaged")
+        return self._shared[pid]
 
     def find_class(self, module: str, name: str) -> object:
         """A class that may be built."""
@@ -212,8 +257,8 @@ class _Thaw(pickle.Unpickler):
         return _ours(module, name)
 
 
-def _load(data: bytes) -> object:
-    return _Thaw(io.BytesIO(data)).load()
+def _load(data: bytes, shared: Sequence[object] = ()) -> object:
+    return _Thaw(io.BytesIO(data), shared).load()
 
 
 def _ours(module: str, name: str) -> type:

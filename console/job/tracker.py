@@ -221,21 +221,29 @@ class Tracker:
         """Shapes of lines that no format understood and their counts, most frequent first, at most 20."""
         return self._shapes[source].top()
 
-    def freeze(self) -> bytes:
-        """All that was learned, half lines and the parsers' memory included, for ``thaw``. Not compressed."""
-        return freeze(self, _GIVEN, self._key())
+    def freeze(self, shared: list[object] | None = None) -> bytes:
+        """All that was learned, half lines and the parsers' memory included, for ``thaw``. Not compressed.
 
-    def thaw(self, frozen: bytes) -> bool:
+        Args:
+            shared: Takes what successive states have in common, for who stays in this process.
+        """
+        return freeze(self, _GIVEN, self._key(), shared)
+
+    def thaw(self, frozen: bytes, shared: Sequence[object] = ()) -> bool:
         """Become what another tracker of the same run was; only a fresh one may.
 
         What the host had answered (link, process, health) is left out: it is asked anew in a moment.
+
+        Args:
+            frozen: By ``freeze``.
+            shared: What it put there.
 
         Returns:
             False when the bytes are damaged, or come from another version or another plan; nothing was taken then,
             and the logs are to be read anew.
         """
         try:
-            thaw(self, frozen, _GIVEN, self._key())
+            thaw(self, frozen, _GIVEN, self._key(), shared)
         except NotOurs:
             return False
         self._state = replace(self._state, host=HostState())

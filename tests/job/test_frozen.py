@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import console
+from bench.make_log import Mix, progress_log, server_log
 from console.job.events import Source
 from console.job.formats import Format
 from console.job.plan import Plan
@@ -27,6 +28,10 @@ SERVER = b"".join((LOGS / name).read_bytes()[:6000] for name in ("sglang-load-ha
 JOB = (
     b"2026-11-30 09:00:00,100 - INFO - Traceback (most recent call last):\r\n  File x\nKeyError: 'a'\n"
     b"  7%|7         | 70/1000 [00:10<02:00,  7.00it/s]\rhalf a li"
+)
+DECODE = (
+    b"[2026-02-24 03:19:40] Decode batch, #running-req: 50, #token: 114822, token usage: 0.82, cuda graph: True, "
+    b"gen throughput (token/s): 846.33, #queue-req: 98\n"
 )
 SEEN_AT = datetime(2026, 11, 30, 12, tzinfo=UTC)
 PLAN = Plan(zone=ZoneInfo("Europe/Berlin"), host="gpu01")
@@ -64,6 +69,25 @@ def test_freezing_changes_nothing_and_twice_is_the_same() -> None:
     assert tracker.freeze() == frozen
     feed(tracker, b"more\n", b"more\n")
     assert thawed(frozen).freeze() == frozen
+
+
+def test_states_of_one_process_have_what_stays_in_common() -> None:
+    server, job = server_log(6, Mix(60, 60, 60), 1), progress_log(3_000, 1)
+    tracker, later = Tracker(PLAN), Tracker(PLAN)
+    tracker.feed(Source.SERVER, server, SEEN_AT)
+    tracker.feed(Source.PROGRESS, job, SEEN_AT)
+    shared: list[object] = []
+    packed = tracker.freeze(shared)
+    assert len(packed) < len(tracker.freeze()) / 2
+    again: list[object] = []
+    tracker.feed(Source.SERVER, DECODE, SEEN_AT)
+    tracker.freeze(again)
+    assert {id(one) for one in shared} & {id(one) for one in again}
+    assert later.thaw(packed, shared)
+    assert later.state == thawed(later.freeze()).state
+    later.feed(Source.SERVER, DECODE, SEEN_AT)
+    assert later.state == tracker.state
+    assert not Tracker(PLAN).thaw(packed), "without what it shares it is not whole"
 
 
 STARTED = b'{"t": "2026-11-30T08:00:00Z", "event": "dataset_started", "dataset": "a", "todo": 99, "total": 99}\n'
