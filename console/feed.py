@@ -74,6 +74,8 @@ class Feed:
         clock: The time now, UTC.
         remember: Keep a history on this machine, so that the next console goes on where this one stopped.
         every_line: Give every line of the logs, also those of a backlog that no pane would keep.
+        logs_first: Let questions come behind the logs at first: for a screen, which shows what there is; who waits for
+            everything would only wait longer.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Feed:
         clock: Callable[[], datetime],
         remember: bool = False,
         every_line: bool = False,
+        logs_first: bool = False,
     ) -> None:
         self._host = host
         self._settings = settings
@@ -108,7 +111,7 @@ class Feed:
         self._filler: Filler | None = None
         self._ready = asyncio.Event()
         self._unreachable = asyncio.Event()
-        self._logs_had_turn = False
+        self._logs_had_turn = not logs_first
         self._told: set[str] = set()
         self._notices: list[Noticed] = []
         self.host_clock: HostClock | None = None

@@ -68,7 +68,15 @@ def open_session(
     journal = journal or journal_of(settings, clock)
     control = control_of(settings, host, journal, clock)
     look = None if control is None else control.process_fact
-    feed = Feed(host, settings, look=look, clock=clock, remember=remember and settings.history, every_line=every_line)
+    feed = Feed(
+        host,
+        settings,
+        look=look,
+        clock=clock,
+        remember=remember and settings.history,
+        every_line=every_line,
+        logs_first=remember,
+    )
     return Session(settings, host, feed, control, journal)
 
 

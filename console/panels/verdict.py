@@ -186,6 +186,12 @@ Source: all of the logs, the server's health and figures, and the job's process.
         super().__init__(zone, id=id)
         self._card = Card()
         self._left = TimeLeft(zone, id="left")
+        self._columns = 0
+
+    def expect(self, columns: int) -> None:
+        """Stand at first as so many columns ask for, so that the first frame need not be laid out twice."""
+        self._columns = columns
+        self._arrange()
 
     def compose(self) -> ComposeResult:
         """Lay the time left after the card."""
@@ -221,10 +227,11 @@ Source: all of the logs, the server's health and figures, and the job's process.
         self._arrange()
 
     def _arrange(self) -> None:
-        beside = self.size.width >= BESIDE_FROM
+        columns = self.size.width or self._columns
+        beside = columns >= BESIDE_FROM
         self.set_class(beside, "-beside")
         self._card.deep = self.deep
-        self._card.large = self.roomy and self.size.width >= LARGE_FROM
+        self._card.large = self.roomy and columns >= LARGE_FROM
         self._left.stand(block=beside, tall=beside and self.roomy)
 
     def show(self, snapshot: Snapshot, now: datetime) -> None:

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
 TIMELINE_FROM = 34
 """Rows from which on the timeline stands among the panes: below, the logs need them more; its key opens it there."""
 
@@ -16,6 +21,12 @@ WIDTHS = ((0, "-slim"), (72, "-narrow"), (110, "-wide"), (170, "-huge"))
 
 HEIGHTS = ((0, "-tiny"), (16, "-low"), (24, "-short"), (TALL_FROM, "-tall"))
 """From how many rows on; below 24 panes give way, the verdict and the time left last."""
+
+
+def class_of(steps: Sequence[tuple[int, str]], length: int) -> str:
+    """Give the class of a screen of so many columns or rows, as Textual sets it once it has laid the screen out."""
+    return next(name for least, name in reversed(steps) if length >= least)
+
 
 LAYOUT = """
 MainScreen {

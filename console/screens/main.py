@@ -30,7 +30,7 @@ from console.screens.commanded import OperatorPalette
 from console.screens.datasets import DatasetOpeningScreen
 from console.screens.footer import KeysFooter
 from console.screens.journaling import JournalingScreen
-from console.screens.layout import DEEP_FROM, HEIGHTS, LAYOUT, TALL_FROM, TIMELINE_FROM, WIDTHS
+from console.screens.layout import DEEP_FROM, HEIGHTS, LAYOUT, TALL_FROM, TIMELINE_FROM, WIDTHS, class_of
 from console.screens.paned import PanedScreen
 from console.screens.remembering import RememberingScreen
 from console.screens.server_acting import ServerActingScreen
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from textual import events
     from textual.app import ComposeResult
+    from textual.geometry import Size
 
     from console.control import Controller
     from console.feed import FactSource
@@ -104,10 +105,15 @@ class MainScreen(
         """Lay the panes; what they show is bound to this screen."""
         zone = self.setup.zone
         yield HeaderLine(self.setup.host, self.setup.notes, zone).data_bind(MainScreen.now)
+        verdict, line = VerdictPanel(zone, id="verdict"), TimelinePanel(zone, id="timeline")
+        size = self.app.size
+        # All that follows from the size is there before the first frame, which would be laid out twice otherwise.
+        self.add_class(class_of(WIDTHS, size.width), class_of(HEIGHTS, size.height))
+        self._fit(verdict, line, size)
+        verdict.expect(size.width)
         with Container(id="above"):
-            yield VerdictPanel(zone, id="verdict").data_bind(MainScreen.snapshot, MainScreen.now)
+            yield verdict.data_bind(MainScreen.snapshot, MainScreen.now)
             yield ProgressPanel(zone, id="progress").data_bind(MainScreen.snapshot, MainScreen.now)
-        line = TimelinePanel(zone, id="timeline")
         yield line.data_bind(timeline=MainScreen.timeline, trouble=MainScreen.past_trouble)
         with Container(id="middle"):
             yield ServerPanel(zone, id="server").data_bind(MainScreen.snapshot, MainScreen.now)
@@ -124,9 +130,12 @@ class MainScreen(
 
     def on_resize(self, event: events.Resize) -> None:
         """Let the verdict be large, and the timeline be there, where there are rows for it."""
-        self.query_one(TimelinePanel).set_class(event.size.height < TIMELINE_FROM, "-cramped")
-        self.query_one(VerdictPanel).deep = event.size.height >= DEEP_FROM
-        self.query_one(VerdictPanel).roomy = event.size.height >= TALL_FROM and not getattr(self.app, "is_ascii", False)
+        self._fit(self.query_one(VerdictPanel), self.query_one(TimelinePanel), event.size)
+
+    def _fit(self, verdict: VerdictPanel, line: TimelinePanel, size: Size) -> None:
+        line.set_class(size.height < TIMELINE_FROM, "-cramped")
+        verdict.deep = size.height >= DEEP_FROM
+        verdict.roomy = size.height >= TALL_FROM and not getattr(self.app, "is_ascii", False)
 
     def _begin(self) -> None:
         self.tell_key_faults()

@@ -248,7 +248,7 @@ async def test_questions_come_behind_the_logs_at_first(tmp_path: Path) -> None:
             known.append(feed.snapshot(utc_now()).server.running == 50)
             return await super().fetch(url, **more)
 
-    feed = Feed(Noting(), settings_for(tmp_path), clock=utc_now)
+    feed = Feed(Noting(), settings_for(tmp_path), clock=utc_now, logs_first=True)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: now.health.checked_at is not None)
     assert known
@@ -257,6 +257,6 @@ async def test_questions_come_behind_the_logs_at_first(tmp_path: Path) -> None:
 
 async def test_a_log_that_does_not_come_keeps_no_question_off(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "server.log")  # nobody writes: it neither ends nor has anything
-    feed = Feed(LocalHost(), settings_for(tmp_path), clock=utc_now)
+    feed = Feed(LocalHost(), settings_for(tmp_path), clock=utc_now, logs_first=True)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: now.health.checked_at is not None)
