@@ -12,7 +12,7 @@ THRESHOLDS = (5_000, 10, 10)
 """Objects that come before a first pass, and such passes before a deeper one; Python's own are 700, 10, 10. What a
 screen leaves behind between two full passes is then some MB at most."""
 
-AT_START = (50_000, 10, 10)
+AT_START = (200_000, 10, 10)
 """The same while the program is read from disk: nearly all that comes then stays, and passes over it take a twentieth
 of the time until the first frame."""
 

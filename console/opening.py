@@ -74,16 +74,22 @@ class Opening:
         from console.job.tracker import Tracker  # noqa: PLC0415
 
         tracker = Tracker(self._plan)
-        tracker.note(LinkFact("connecting", self._waiting_for), self._clock())
-        yield SnapshotTaken(tracker.snapshot(self._clock()))
+        opening = asyncio.ensure_future(self._opener())
         try:
-            self._session = await self._opener()
+            # One turn of the loop: what is there at once need not be waited for on the screen.
+            await asyncio.wait((opening,), timeout=0)
+            if not opening.done():
+                tracker.note(LinkFact("connecting", self._waiting_for), self._clock())
+                yield SnapshotTaken(tracker.snapshot(self._clock()))
+            self._session = await opening
         except RemoteError as error:
             tracker.note(LinkFact("refused", error.message), self._clock())
             yield SnapshotTaken(tracker.snapshot(self._clock()))
             yield Noticed(error.message, "error")
             await asyncio.Event().wait()
             return
+        finally:
+            opening.cancel()
         async with aclosing(self._session.feed.facts()) as inner:
             async for fact in inner:
                 yield fact
