@@ -331,14 +331,26 @@ CARRIERS: dict[str, Callable[[Fields, list[str]], list[str]]] = {"tmux": tmux_wo
 """What makes a launcher run a command, as words."""
 
 
+LOG_VIEW = """\
+tail -n 200 -F -- "$2" & view=$!
+end() { kill "$view" 2>/dev/null; wait "$view" 2>/dev/null; exit 0; }
+trap end HUP INT TERM
+runs() { state=$(sed -n 's/^State:[[:space:]]*//p' "/proc/$1/status" 2>/dev/null) && [ "${state#Z}" = "$state" ]; }
+while runs "$1"; do sleep 0.5; done
+end
+"""
+"""Shows a log until a process has ended. ``tail --pid`` would go on as long as nobody has taken note of the end: tmux
+now and then misses that one of its children ended, until another one does."""
+
+
 def show_log(request: Fields, pid: int) -> list[str]:
     """Let who attaches to the session see the log, in a pane of its own that ends with the job; what failed, if so.
 
     It is the active pane, so that a Ctrl-C that somebody types there ends the view and not the job.
     """
-    tail = ["tail", f"--pid={pid}", "-n", "200", "-F", "--", full_path(request, "log")]
+    view = ["sh", "-c", LOG_VIEW, "longwait-view", str(pid), full_path(request, "log")]
     try:
-        call(["tmux", "split-window", "-t", f"={carried_name(request)}:job", "--", *tail])
+        call(["tmux", "split-window", "-t", f"={carried_name(request)}:job", "--", *view])
     except RefusedError as refusal:
         return [refusal.answer["text"]]
     return []

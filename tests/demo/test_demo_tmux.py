@@ -149,8 +149,8 @@ def test_the_old_script_is_found_read_about_and_replaced_by_keys_alone(tmp_path:
 
         assert pane.started()
         pane.keys("q")
-        ended = pane.until(lambda text: "Pane is dead" in text, "the end")
-        assert " ".join(FAREWELL.split()) in " ".join(ended.split())
+        # Not "Pane is dead": tmux now and then misses that its child has ended.
+        ended = pane.until(lambda text: " ".join(FAREWELL.split()) in " ".join(text.split()), "the farewell")
         assert "Traceback" not in ended
         pane.until(lambda _: not pane.started(), "nothing that runs")
         assert [path for path in tmp_path.iterdir() if "demo" in path.name] == []

@@ -11,6 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import psutil
 import pytest
 
 from remote.errors import CommandFailed, JobAlreadyRuns, NotOurProcess
@@ -78,7 +79,7 @@ async def test_a_job_in_tmux_has_a_session_that_ends_with_it(box: Box) -> None:
     assert process.place == f"longwait-{box.record.stem.removeprefix('job-')}"
     panes = tmux("list-panes", "-a", "-F", "#{pane_pid} #{pane_active} #{pane_current_command}")
     assert panes[0].startswith(f"{process.pid} 0 python")
-    assert panes[1].endswith(" 1 tail"), "who attaches sees the log, and a Ctrl-C ends the view alone"
+    assert panes[1].endswith(" 1 sh"), "who attaches sees the log, and a Ctrl-C ends the view alone"
     assert process.identity.argv == box.spec.argv
     assert Path(f"/proc/{process.pid}/fd/1").readlink() == box.folder / "job.log"
     assert b"TMUX_PANE" in environ(process.pid)
@@ -87,6 +88,25 @@ async def test_a_job_in_tmux_has_a_session_that_ends_with_it(box: Box) -> None:
     assert await stopped(launcher, process) == ["term", "gone"]
     await until(lambda: not tmux("list-sessions"))
     assert not (box.folder / "pwned").exists()
+
+
+def test_the_view_of_a_log_ends_with_the_job_also_when_nobody_took_note_of_its_end(tmp_path: Path) -> None:
+    log = tmp_path / "a log $(touch pwned)"
+    log.write_text("the job's words\n")
+    with (
+        subprocess.Popen(["sleep", "600"]) as job,
+        subprocess.Popen(
+            ["sh", "-c", starts.LOG_VIEW, "longwait-view", str(job.pid), log], cwd=tmp_path, stdout=subprocess.PIPE
+        ) as view,
+    ):
+        assert view.stdout is not None
+        assert view.stdout.readline() == b"the job's words\n"
+        (tail,) = (child.pid for child in psutil.Process(view.pid).children() if child.name() == "tail")
+        job.kill()
+        os.waitid(os.P_PID, job.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and stays a zombie
+        view.wait(10)
+        assert not alive(tail)
+        assert not (tmp_path / "pwned").exists()
 
 
 @needs_tmux
