@@ -1812,29 +1812,44 @@ def open_client(settings: Settings, connections: int) -> Client:
     Raises:
         JobEnded: When there is none.
     """
-    makers: dict[str, Callable[[], Client]] = {
-        "aiohttp": lambda: AiohttpClient(settings),
-        "httpx": lambda: HttpxClient(settings, connections),
-    }
-    for name in makers if settings.client == "auto" else [settings.client]:
-        with contextlib.suppress(ImportError):
-            return makers[name]()
-    what = "aiohttp or httpx" if settings.client == "auto" else settings.client
-    raise JobEnded(f"{sys.executable} has no {what}; install it, or start this with another Python.", EXIT_CONFIG)
+    try:
+        return _open_client(settings, connections)
+    except ImportError:
+        what = "aiohttp or httpx" if settings.client == "auto" else settings.client
+        lacks = f"{sys.executable} has no {what}; install it, or start this with another Python."
+        raise JobEnded(lacks, EXIT_CONFIG) from None
+
+
+def _open_client(settings: Settings, connections: int) -> Client:
+    """Likewise. The one stands in for the other where it is imported: who looks at the imports sees that one will do.
+
+    They are imported here, since they take a fifth of a second and more, which --help, --status and a run that skips
+    all can spare.
+    """
+    try:
+        if settings.client == "httpx":
+            raise ImportError  # noqa: TRY301 - passed over by choice, not for want of it
+        import aiohttp  # noqa: PLC0415 - as said above
+    except ImportError:
+        if settings.client == "aiohttp":
+            raise
+        import httpx  # noqa: PLC0415 - as said above
+
+        return HttpxClient(httpx, settings, connections)
+    return AiohttpClient(aiohttp, settings)
 
 
 class AiohttpClient:
     """Over aiohttp. Connections are kept for the next request, which follows at once; an idle one is soon closed.
 
     Args:
+        aiohttp: The library.
         settings: Timeouts.
     """
 
     name = "aiohttp"
 
-    def __init__(self, settings: Settings) -> None:
-        import aiohttp  # noqa: PLC0415 - a third of a second that --help, --status and a run that skips all can spare
-
+    def __init__(self, aiohttp: Any, settings: Settings) -> None:  # noqa: ANN401 - it need not be there
         self._aiohttp = aiohttp
         self._timeout_s = settings.request_timeout
         kept: dict[str, Any] = {"limit": 0, "keepalive_timeout": KEEP_ALIVE_S}
@@ -1896,15 +1911,14 @@ class HttpxClient:
     """Over httpx. No connection is used twice: its pool looks through all of them for each request, which costs more.
 
     Args:
+        httpx: The library.
         settings: Timeouts.
         connections: Requests that may be open at once.
     """
 
     name = "httpx"
 
-    def __init__(self, settings: Settings, connections: int) -> None:
-        import httpx  # noqa: PLC0415 - a fifth of a second that --help, --status and a run that skips all can spare
-
+    def __init__(self, httpx: Any, settings: Settings, connections: int) -> None:  # noqa: ANN401 - as above
         self._httpx = httpx
         self._timeout_s = settings.request_timeout
         transport = httpx.AsyncHTTPTransport(

@@ -6,20 +6,20 @@ import os
 import sys
 import venv
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from remote.control_checks import GpuApp, GpuMemory, check_job, gpu_memory
 from remote.local import LocalHost
-from remote.payload import checks
+from remote.payload import checks, run_inference
 from remote.process import start, stop, strays
 from tests.jobbox import TREE, Box, begun, job_box
 from tests.waits import until
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
     from remote.control_checks import PythonCheck
 
@@ -260,3 +260,15 @@ async def test_another_job_of_the_folder_leaves_no_stray_of_ours(box: Box) -> No
     with begun({**box.env, "LONGWAIT_JOB": "0" * 16 + ".0"}):
         assert await strays(HOST, box.spec) == ()
     assert box.pids() == {process.pid}
+
+
+@pytest.mark.parametrize(("there", "missing"), [("aiohttp", []), ("httpx", []), ("", ["httpx"])])
+async def test_our_runner_needs_one_http_library_and_not_both(box: Box, there: str, missing: list[str]) -> None:
+    """Neither that of this machine counts: a Python of its own, with an empty module of the name."""
+    if there:
+        (box.folder / f"{there}.py").write_text("")
+    venv.create(box.folder / "v")
+    python = str(box.folder / "v" / "bin" / "python")
+    runner = Path(run_inference.__file__).read_bytes()
+    checked = await python_of(box, runner, argv=(python, *box.spec.argv[1:]))
+    assert [one.name for one in checked.missing] == missing
