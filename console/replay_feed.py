@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from console.facts import LinesArrived, LinesReplaced, Noticed, Replayed, SnapshotTaken
+from console.replay import why
 from console.replay_lines import LogTape
 from console.replay_moments import span_of
 from console.replay_player import FRAME_S, Player
@@ -223,7 +224,7 @@ class ReplayFeed:
 
 
 def _unread(error: OSError) -> RemoteError:
-    return RemoteError(f"The recording can't be read: {error.filename}: {error.strerror}.")
+    return RemoteError(f"The recording can't be read: {why(error)}")
 
 
 def _standing(player: Player, survey: Survey) -> Transport:

@@ -80,7 +80,7 @@ class Read(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Checkpoint:
-    """All that was known at a point of the grid: the tracker, and the number of each log's next line."""
+    """All that was known at a point of the grid: the tracker, its bytes compressed, and each log's next line."""
 
     at: datetime
     places: tuple[int, ...]

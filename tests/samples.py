@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
+from console.job.machine_facts import GpuReading
+from console.job.machine_view import MachineView
 from console.job.snapshot import (
     DatasetState,
     DatasetView,
@@ -27,6 +29,9 @@ NOW = datetime(2026, 2, 24, 3, 19, 40, tzinfo=UTC)
 
 HOST = "gpu01"
 """The host's name as the operator wrote it."""
+
+GIB = 1024.0**3
+"""Bytes."""
 
 BUDGET = 10_000_000
 """Output tokens that each dataset may make."""
@@ -385,3 +390,26 @@ ALL = {
     "finished": finished,
 }
 """Every sample by name, for parametrised tests."""
+
+
+def gpus(count: int, **more: object) -> tuple[GpuReading, ...]:
+    """So many cards, of a kind; fields by name are the same on each."""
+    one = GpuReading(0, "NVIDIA H100 80GB HBM3", 0.97, 74.2 * GIB, 79.6 * GIB, 61.0, 640.0, 700.0)
+    return tuple(replace(one, index=number, temperature_c=61.0 + number, **more) for number in range(count))  # type: ignore[arg-type]
+
+
+def machine(count: int = 8, **more: object) -> MachineView:
+    """The host twenty seconds ago, with so many cards; fields by name are put in."""
+    known = MachineView(
+        at=NOW - timedelta(seconds=20),
+        load=(12.3, 11.9, 11.2),
+        cores=128,
+        memory_total=2000 * GIB,
+        memory_available=1600 * GIB,
+        disk="/data",
+        disk_size=7000 * GIB,
+        disk_free=512 * GIB,
+        gpus=gpus(count),
+        gpus_at=NOW - timedelta(seconds=20),
+    )
+    return replace(known, **more)  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ class PanedScreen(CommandedScreen):
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """What has the focus. Textual draws the whole screen anew when it changes; what gains and loses it does so itself,
-    and a full screen takes longer than all else that a key does, and 30 kB on a slow line."""
+    and a full screen takes longer than all else that a key does, and some 20 kB on a slow line."""
 
     @property
     def pane(self) -> Panel | None:

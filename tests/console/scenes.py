@@ -14,8 +14,6 @@ from console.control import Step
 from console.job.curve import Curve
 from console.job.envelope import Envelope
 from console.job.events import Source
-from console.job.machine_facts import GpuReading
-from console.job.machine_view import MachineView
 from console.job.series import Series, SeriesDraft
 from console.job.snapshot import JobView
 from console.job.timeline_course import Course, Span
@@ -35,7 +33,6 @@ if TYPE_CHECKING:
     from console.job.snapshot import Snapshot
 
 NOW = samples.NOW
-GIB = 1024.0**3
 SHA = "ab" * 32
 
 RESULT = ActResult(50_001, NOW - timedelta(seconds=1), SHA, "/data/run/job.py.20260224T031940Z.0011aabb", act="a1")
@@ -61,22 +58,6 @@ DIFF = (
 )
 
 
-def _machine() -> MachineView:
-    gpu = GpuReading(0, "NVIDIA H100 80GB HBM3", 0.97, 74.2 * GIB, 79.6 * GIB, 61.0, 640.0, 700.0)
-    return MachineView(
-        at=NOW - timedelta(seconds=20),
-        load=(12.3, 11.9, 11.2),
-        cores=128,
-        memory_total=2000 * GIB,
-        memory_available=1600 * GIB,
-        disk="/data",
-        disk_size=7000 * GIB,
-        disk_free=512 * GIB,
-        gpus=tuple(replace(gpu, index=number, temperature_c=61.0 + number) for number in range(8)),
-        gpus_at=NOW - timedelta(seconds=20),
-    )
-
-
 def _curve() -> Curve:
     """Throughput of the last two hours, a figure each 20 s: level, with a dip three quarters of an hour ago."""
     draft = SeriesDraft(Series(envelope=Envelope()))
@@ -91,7 +72,7 @@ def whole(snapshot: Snapshot) -> Snapshot:
     first = NOW - timedelta(hours=2, minutes=20)
     course = Course((Span("B3_magicoder", first, None),), (first,))
     server = replace(snapshot.server, curve=_curve())
-    return replace(snapshot, course=course, machine=_machine(), server=server)
+    return replace(snapshot, course=course, machine=samples.machine(), server=server)
 
 
 def ended() -> Snapshot:

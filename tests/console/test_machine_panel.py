@@ -17,31 +17,10 @@ from console.job.snapshot import Eta
 from console.panels import machine_words as words
 from tests import samples
 from tests.console.fakes_ui import FakeFeed
+from tests.samples import GIB, gpus, machine
 from tests.widgets.stage import screen_text
 
-GIB = 1024.0**3
 NOW = samples.NOW
-
-
-def gpus(count: int, **more: object) -> tuple[GpuReading, ...]:
-    one = GpuReading(0, "NVIDIA H100 80GB HBM3", 0.97, 74.2 * GIB, 79.6 * GIB, 61.0, 640.0, 700.0)
-    return tuple(replace(one, index=number, temperature_c=61.0 + number, **more) for number in range(count))  # type: ignore[arg-type]
-
-
-def view(count: int = 8, **more: object) -> MachineView:
-    known = MachineView(
-        at=NOW - timedelta(seconds=20),
-        load=(12.3, 11.9, 11.2),
-        cores=128,
-        memory_total=2000 * GIB,
-        memory_available=1600 * GIB,
-        disk="/data",
-        disk_size=7000 * GIB,
-        disk_free=512 * GIB,
-        gpus=gpus(count),
-        gpus_at=NOW - timedelta(seconds=20),
-    )
-    return replace(known, **more)  # type: ignore[arg-type]
 
 
 async def text_of(machine: MachineView, size: tuple[int, int], *keys: str) -> str:
@@ -58,21 +37,21 @@ async def text_of(machine: MachineView, size: tuple[int, int], *keys: str) -> st
 
 
 async def test_it_is_not_shown_at_80_columns_until_its_key_is_pressed() -> None:
-    assert "GiB free" not in await text_of(view(), (80, 24))
-    whole = await text_of(view(), (80, 24), "6")
+    assert "GiB free" not in await text_of(machine(), (80, 24))
+    whole = await text_of(machine(), (80, 24), "6")
     assert all(f"GPU{number}" in whole for number in range(8))
     assert "74.2 of 79.6 GiB" in whole
     assert "512.0 GiB free" in whole
     assert "12.3 of 128 cores" in whole
-    assert "GPU3" not in await text_of(view(), (80, 24), "6", "6")
+    assert "GPU3" not in await text_of(machine(), (80, 24), "6", "6")
 
 
 async def test_a_window_has_all_gpus_in_one_row_and_a_wall_has_each() -> None:
-    window = await text_of(view(), (120, 36))
+    window = await text_of(machine(), (120, 36))
     assert "8 GPUs" in window
     assert "97 %  68 °C  594 of 637 GiB" in window
     assert "GPU3" not in window
-    wall = await text_of(view(), (200, 50))
+    wall = await text_of(machine(), (200, 50))
     assert all(f"GPU{number}" in wall for number in range(8))
     assert "640 of 700 W" in wall
 
@@ -82,10 +61,13 @@ async def test_a_window_has_all_gpus_in_one_row_and_a_wall_has_each() -> None:
     [
         (MachineView(), "Host · not asked yet"),
         (MachineView(missing="The host ran out of processes."), "Host · The host ran out of processes."),
-        (view(0, gpu_fault="the host has no nvidia-smi and no rocm-smi"), "GPU: the host has no nvidia-smi"),
-        (view(at=NOW - timedelta(minutes=4), gpus_at=NOW - timedelta(minutes=4)), "Host · 4 min old"),
-        (view(gpus_at=NOW - timedelta(minutes=3)), "GPU figures: 3 min ago"),
-        (view(disk_size=None, disk_free=None, disk_fault="the disk did not answer in time"), "the disk did not answer"),
+        (machine(0, gpu_fault="the host has no nvidia-smi and no rocm-smi"), "GPU: the host has no nvidia-smi"),
+        (machine(at=NOW - timedelta(minutes=4), gpus_at=NOW - timedelta(minutes=4)), "Host · 4 min old"),
+        (machine(gpus_at=NOW - timedelta(minutes=3)), "GPU figures: 3 min ago"),
+        (
+            machine(disk_size=None, disk_free=None, disk_fault="the disk did not answer in time"),
+            "the disk did not answer",
+        ),
     ],
 )
 async def test_what_is_not_known_is_said_with_its_reason(machine: MachineView, said: str) -> None:
@@ -95,11 +77,11 @@ async def test_what_is_not_known_is_said_with_its_reason(machine: MachineView, s
 def test_the_disk_warns_when_it_is_full_before_the_run_is_done() -> None:
     eta = Eta(at=NOW + timedelta(hours=20), low=NOW + timedelta(hours=18), high=NOW + timedelta(hours=25))
     for hours, level in ((30, ""), (24, "warn"), (10, "warn")):
-        row = words.disk_row(view(disk_full_at=NOW + timedelta(hours=hours)), eta, NOW)
+        row = words.disk_row(machine(disk_full_at=NOW + timedelta(hours=hours)), eta, NOW)
         assert row.level == level
         assert ("!" in "".join(row.figures)) is bool(level)
-    assert words.disk_row(view(), eta, NOW).figures[1] == "full --"
-    assert words.disk_row(view(disk_free=0.0), eta, NOW).level == "danger"
+    assert words.disk_row(machine(), eta, NOW).figures[1] == "full --"
+    assert words.disk_row(machine(disk_free=0.0), eta, NOW).level == "danger"
 
 
 def test_a_hot_gpu_and_a_lost_one_are_told_in_words_and_signs() -> None:
@@ -119,7 +101,7 @@ def test_a_split_gpu_shows_that_it_is_split() -> None:
 
 
 def test_the_reading_has_it_under_machine() -> None:
-    told = reading(replace(samples.healthy(), machine=view(1, disk_full_at=NOW + timedelta(hours=3))))["machine"]
+    told = reading(replace(samples.healthy(), machine=machine(1, disk_full_at=NOW + timedelta(hours=3))))["machine"]
     assert told["gpus"][0]["temperature_c"] == 61.0
     assert told["disk_free_bytes"] == 512 * 1024**3
     assert told["disk_full_at"] == "2026-02-24T06:19:40+00:00"
@@ -127,7 +109,7 @@ def test_the_reading_has_it_under_machine() -> None:
 
 
 def test_one_line_for_people() -> None:
-    line = machine_line(view(disk_full_at=NOW + timedelta(hours=3)), NOW)
+    line = machine_line(machine(disk_full_at=NOW + timedelta(hours=3)), NOW)
     assert line.startswith(
         "Host: 512.0 GiB free on /data, full in 3 h at this pace; memory 20 % used; load 12.3 on 128"
     )
