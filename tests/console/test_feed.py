@@ -57,6 +57,7 @@ class Watcher:
         self.snapshots: list[Snapshot] = []
         self._news = asyncio.Condition()
         self._facts = feed.facts()
+        self._given = 0
 
     async def consume(self) -> None:
         try:
@@ -71,9 +72,21 @@ class Watcher:
             await self._facts.aclose()
 
     async def until(self, holds: Callable[[Snapshot], bool]) -> Snapshot:
+        """The newest snapshot for which it holds, of those since the one given before.
+
+        Not only the last is looked at: on a busy machine several come before a test has its turn, and what passes (a
+        file being filled in) would be over.
+        """
+
+        def newest() -> int | None:
+            return next(
+                (i for i in reversed(range(self._given, len(self.snapshots))) if holds(self.snapshots[i])), None
+            )
+
         async with asyncio.timeout(20), self._news:
-            await self._news.wait_for(lambda: bool(self.snapshots) and holds(self.snapshots[-1]))
-        return self.snapshots[-1]
+            await self._news.wait_for(lambda: newest() is not None)
+            self._given = newest() or 0
+        return self.snapshots[self._given]
 
 
 @asynccontextmanager

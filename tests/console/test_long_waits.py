@@ -153,27 +153,31 @@ async def test_a_small_log_is_not_worth_a_word(tmp_path: Path) -> None:
 
 async def test_the_past_that_is_filled_in_is_counted(tmp_path: Path) -> None:
     (tmp_path / "server.log").write_text(DECODE * 30_000, encoding="utf-8")
-    settings = Settings(
-        host="local",
-        server=ServerSettings(
-            url="http://127.0.0.1:9",
-            log=(str(tmp_path / "server.log"),),
-            metrics=False,
-            log_last_mib=1,
-            fill_mib_s=2,
-        ),
-        job=JobSettings(log=str(tmp_path / "job.log")),
-        datasets=(DatasetSettings(name="B1"),),
-        timezone="UTC",
-    )
-    async with watching(Feed(LocalHost(), settings, clock=utc_now)) as watcher:
+
+    def filling_at(mib_s: float) -> Settings:
+        return Settings(
+            host="local",
+            server=ServerSettings(
+                url="http://127.0.0.1:9",
+                log=(str(tmp_path / "server.log"),),
+                metrics=False,
+                log_last_mib=1,
+                fill_mib_s=mib_s,
+            ),
+            job=JobSettings(log=str(tmp_path / "job.log")),
+            datasets=(DatasetSettings(name="B1"),),
+            timezone="UTC",
+        )
+
+    async with watching(Feed(LocalHost(), filling_at(0.05), clock=utc_now)) as watcher:
         seen = await watcher.until(lambda now: now.logs[0].filling is not None and now.logs[0].filling.done > 0)
         filling = seen.logs[0].filling
         assert filling is not None
         assert filling.done < filling.total
         assert filling.total >= (tmp_path / "server.log").stat().st_size - 2 * 1_048_576
         assert seen.logs[1].filling is None
-        await watcher.until(lambda now: now.logs[0].filling is None)
+    async with watching(Feed(LocalHost(), filling_at(500.0), clock=utc_now)) as watcher:
+        await watcher.until(lambda now: now.logs[0].lines == 30_000 and now.logs[0].filling is None)
 
 
 # ---------------------------------------------------------------- the screen
