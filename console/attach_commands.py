@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING
 
 import click
 
 from console.attach import NothingToAttach, choose, settings_values, words, written
-from console.config import Settings, SshSettings
+from console.config import Settings
+from console.config_model import built
 from console.oneshot import BLIND, CANNOT, run
 from console.session import host_of
 from remote.discover import discover
@@ -48,15 +48,14 @@ def run_attach(
         return CANNOT
     for line in told:
         click.echo(line)
-    # By way of JSON, as a file is read: its rules take a list for a tuple.
-    settings = Settings.model_validate_json(json.dumps({**values, "read_only": read_only}))
+    settings = built(Settings, {**values, "read_only": read_only})
     if write is not None:
         return _write(write, written(host, values, told))
     return _open(settings, chosen, quiet_screen=quiet_screen)
 
 
 async def _look(host: str, python: str, found: list[Discovered]) -> int:
-    reached = host_of(Settings.model_construct(host=host, ssh=SshSettings()))
+    reached = host_of(Settings(host=host))
     try:
         await reached.connect()
         found.append(await discover(reached, python))

@@ -456,7 +456,11 @@ def _settings(context: click.Context) -> Settings:
     if path is None:
         _fail(NO_CONFIG.format(looked=", ".join(str(place) for place in _places())) + _opened_last(), USAGE)
     settings = _loaded(path)
-    return settings.model_copy(update={"read_only": True}) if given.read_only else settings
+    if not given.read_only:
+        return settings
+    from msgspec.structs import replace  # noqa: PLC0415
+
+    return replace(settings, read_only=True)
 
 
 def _loaded(path: Path) -> Settings:

@@ -1,17 +1,23 @@
-"""The settings, as frozen models; ``console.config_file`` reads them from YAML and reports every fault at once.
+"""The settings, as frozen structs; ``console.config_file`` reads them from YAML and reports every fault at once.
 
-Each field's docstring gives its unit. ``config.example.yaml`` shows all of them; a test keeps the two together.
+Each field's docstring gives its unit. Its annotation says what a file may hold: types and limits in msgspec's words,
+and what those can't say as a ``Check``. ``config.example.yaml`` shows all of them; a test keeps the two together.
 """
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, field_validator, model_validator
+import msgspec
+from msgspec import Meta
 
+from console.config_model import Check, Misfit, Model
 from console.config_theme import ThemeSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 
 def _without_nul(text: str) -> str:
@@ -20,30 +26,51 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def _one_or_several(value: object) -> object:
-    return (value,) if isinstance(value, str) else tuple(value) if isinstance(value, list) else value
-
-
 def _is_name(text: str) -> str:
     if text.startswith("-"):
         raise ValueError("begins with -, as an option does")
     return text
 
 
-Text = Annotated[str, Field(min_length=1), AfterValidator(_without_nul)]
-Name = Annotated[Text, AfterValidator(_is_name)]
-Words = Annotated[tuple[Text, ...], Field(min_length=1)]
-Seconds = Annotated[float, Field(gt=0, le=86_400)]
-Count = Annotated[int, Field(ge=1)]
+def _is_http(value: str) -> str:
+    if not value.startswith(("http://", "https://")):
+        raise ValueError("must begin with http:// or https://")
+    try:
+        parts = urlsplit(value)
+        usable = parts.hostname is not None and parts.port != 0
+    except ValueError as error:
+        raise ValueError(f"is no address: {error}") from error
+    if not usable:
+        raise ValueError("names no host and port, such as http://127.0.0.1:30000")
+    if parts.username is not None or parts.password is not None:
+        raise ValueError("holds a user or password; use api_key_env for a key")
+    return value.rstrip("/")
 
 
-class _Model(BaseModel):
-    """Frozen, strict, and refusing keys that it does not know."""
+def _is_path(value: str) -> str:
+    if not value.startswith("/"):
+        raise ValueError("must begin with /")
+    return value
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
+
+def _is_zone(value: str) -> str:
+    try:
+        ZoneInfo(value)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as error:
+        raise ValueError("is no time zone of the zone database, such as Europe/Berlin or UTC") from error
+    return value
 
 
-class SshSettings(_Model):
+Text = Annotated[str, Meta(min_length=1), Check(_without_nul)]
+Name = Annotated[Text, Check(_is_name)]
+Words = Annotated[tuple[Text, ...], Meta(min_length=1)]
+Digest = Annotated[str, Meta(pattern="^[0-9a-fA-F]{64}$", description="64 hexadecimal digits")]
+Seconds = Annotated[float, Meta(gt=0, le=86_400)]
+Count = Annotated[int, Meta(ge=1)]
+Share = Annotated[float, Meta(gt=0, le=1)]
+
+
+class SshSettings(Model, frozen=True, kw_only=True):
     """How the host is reached; what is left out is taken from ~/.ssh/config, as ``ssh`` does."""
 
     config_file: Text | None = None
@@ -54,11 +81,11 @@ class SshSettings(_Model):
     """A private key file in place of the usual ones and the agent's."""
     connect_timeout_s: Seconds = 10.0
     """Seconds a connection may take to be made."""
-    keepalive_s: Annotated[float, Field(gt=0, le=3.5)] = 3.0
+    keepalive_s: Annotated[float, Meta(gt=0, le=3.5)] = 3.0
     """Seconds between keepalives; three unanswered ones mean that the link is lost: within four times this."""
 
 
-class PatternSettings(_Model):
+class PatternSettings(Model, frozen=True, kw_only=True):
     """A line of the job's log that says how far it is, in the user's own words."""
 
     name: Text
@@ -69,18 +96,21 @@ class PatternSettings(_Model):
     sample: Text | None = None
     """A line that it must find; checked when the config is read."""
 
-    @model_validator(mode="after")
-    def _is_a_format(self) -> PatternSettings:
+    def misfits(self) -> Iterator[Misfit]:
+        """As the base says."""
         # Imported where patterns are used: the parsers' formats need not delay the first frame of everyone else.
         from console.job.user_patterns import pattern_format  # noqa: PLC0415
 
-        pattern = pattern_format(self.name, self.regex, self.sample or "").pattern
+        try:
+            pattern = pattern_format(self.name, self.regex, self.sample or "").pattern
+        except ValueError as error:
+            yield Misfit((), str(error))
+            return
         if self.sample is not None and pattern.search(self.sample) is None:
-            raise ValueError("regex does not find its own sample")
-        return self
+            yield Misfit((), "regex does not find its own sample")
 
 
-class ServerControlSettings(_Model):
+class ServerControlSettings(Model, frozen=True, kw_only=True):
     """How the server is started, stopped and restarted; what is left out can't be done from here."""
 
     start: Words | None = None
@@ -98,37 +128,36 @@ class ServerControlSettings(_Model):
     log: Text | None = None
     """File on the host that their output is added to; a start that is the server itself wants the server's log here."""
 
-    @model_validator(mode="after")
-    def _is_one_way(self) -> ServerControlSettings:
+    def misfits(self) -> Iterator[Misfit]:
+        """As the base says."""
         if self.unit is not None and any((self.start, self.stop, self.restart)):
-            raise ValueError("unit and commands are both set; give one of them")
-        return self
+            yield Misfit((), "unit and commands are both set; give one of them")
 
 
-class ServerSettings(_Model):
+class ServerSettings(Model, frozen=True, kw_only=True):
     """The inference server, as seen from the host itself."""
 
-    url: Text = "http://127.0.0.1:30000"
+    url: Annotated[Text, Check(_is_http)] = "http://127.0.0.1:30000"
     """Its address on the host; reached through the SSH connection."""
-    log: Annotated[tuple[Text, ...], BeforeValidator(_one_or_several), Field(min_length=1)] | None = None
+    log: Text | Words | None = None
     """Path of its log on the host; a list where each node or rank writes its own."""
-    log_command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    log_command: Words | None = None
     """A command on the host that prints and follows the log, in place of a file: journalctl, docker or kubectl logs."""
     engine: Literal["auto", "sglang", "vllm", "llamacpp", "trtllm"] = "auto"
     """What writes the log; ``auto`` finds out."""
-    log_last_mib: Annotated[float, Field(gt=0, le=1024)] = 8.0
+    log_last_mib: Annotated[float, Meta(gt=0, le=1024)] = 8.0
     """MiB of the log's end that are read at the start; the rest is filled in behind."""
-    fill_mib_s: Annotated[float, Field(gt=0, le=1024)] = 8.0
+    fill_mib_s: Annotated[float, Meta(gt=0, le=1024)] = 8.0
     """MiB a second at most at which the older part of a log is read."""
-    health_path: Text = "/health"
+    health_path: Annotated[Text, Check(_is_path)] = "/health"
     """What is asked to see whether it is well."""
-    health_every_s: Annotated[float, Field(ge=5, le=86_400)] = 60.0
+    health_every_s: Annotated[float, Meta(ge=5, le=86_400)] = 60.0
     """Seconds between health checks (SGLang answers each with a generated token)."""
     health_timeout_s: Seconds = 25.0
     """Seconds a health check may take; SGLang itself waits up to 20."""
     metrics: bool = True
     """Ask /metrics too, when it is there."""
-    metrics_every_s: Annotated[float, Field(ge=2, le=86_400)] = 15.0
+    metrics_every_s: Annotated[float, Meta(ge=2, le=86_400)] = 15.0
     """Seconds between metrics pages."""
     control: ServerControlSettings = ServerControlSettings()
     """How it is started, stopped and restarted, where that is wanted."""
@@ -138,38 +167,15 @@ class ServerSettings(_Model):
     @property
     def log_paths(self) -> tuple[str, ...]:
         """Its log files, none, one or several."""
-        return self.log or ()
-
-    @field_validator("url")
-    @classmethod
-    def _is_http(cls, value: str) -> str:
-        if not value.startswith(("http://", "https://")):
-            raise ValueError("must begin with http:// or https://")
-        try:
-            parts = urlsplit(value)
-            usable = parts.hostname is not None and parts.port != 0
-        except ValueError as error:
-            raise ValueError(f"is no address: {error}") from error
-        if not usable:
-            raise ValueError("names no host and port, such as http://127.0.0.1:30000")
-        if parts.username is not None or parts.password is not None:
-            raise ValueError("holds a user or password; use api_key_env for a key")
-        return value.rstrip("/")
-
-    @field_validator("health_path")
-    @classmethod
-    def _is_path(cls, value: str) -> str:
-        if not value.startswith("/"):
-            raise ValueError("must begin with /")
-        return value
+        return (self.log,) if isinstance(self.log, str) else self.log or ()
 
 
-class JobSettings(_Model):
+class JobSettings(Model, frozen=True, kw_only=True):
     """The batch job on the host."""
 
     log: Text | None = None
     """Path of its log on the host."""
-    log_command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    log_command: Words | None = None
     """A command on the host that prints the log and follows it, in place of a file."""
     patterns: tuple[PatternSettings, ...] = ()
     """Progress lines of a job that longwait does not know."""
@@ -179,11 +185,11 @@ class JobSettings(_Model):
     """Folder in which it is started."""
     script: Text | None = None
     """Path of its script on the host; what a restart puts the new one in place of."""
-    script_sha256: Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")] | None = None
+    script_sha256: Digest | None = None
     """SHA-256 that the running script must have; another one is told of as the wrong script."""
-    command: Annotated[tuple[Text, ...], Field(min_length=1)] | None = None
+    command: Words | None = None
     """The command line that starts it, as a list of words."""
-    env: dict[str, str] = {}
+    env: dict[str, str] = msgspec.field(default_factory=dict)
     """Environment variables added for it; no secrets here: this file is no place for them."""
     venv: Text | None = None
     """Folder of a venv on the host that it runs in, as after `source bin/activate`."""
@@ -207,29 +213,24 @@ class JobSettings(_Model):
     """Find, start and stop it in this container, through `docker exec`."""
     container_runtime: Literal["docker", "podman", "nerdctl"] = "docker"
     """What runs the container."""
-    grace_s: Annotated[float, Field(ge=0, le=3600)] = 60.0
+    grace_s: Annotated[float, Meta(ge=0, le=3600)] = 60.0
     """Seconds between TERM and KILL."""
     new_script: Text | None = None
     """A local script that a restart puts on the host."""
-    look_every_s: Annotated[float, Field(ge=2, le=3600)] = 15.0
+    look_every_s: Annotated[float, Meta(ge=2, le=3600)] = 15.0
     """Seconds between looks at the process list."""
 
-    @model_validator(mode="after")
-    def _unit_has_its_launcher(self) -> JobSettings:
+    def misfits(self) -> Iterator[Misfit]:
+        """As the base says."""
         if self.unit is not None and self.launcher != "systemd":
-            raise ValueError("unit is set, and launcher is not systemd")
-        return self
-
-    @model_validator(mode="after")
-    def _has_one_environment(self) -> JobSettings:
+            yield Misfit((), "unit is set, and launcher is not systemd")
         if self.venv is not None and self.conda is not None:
-            raise ValueError("venv and conda are both set; give one of them")
+            yield Misfit((), "venv and conda are both set; give one of them")
         if self.unit is not None and (self.venv is not None or self.conda is not None):
-            raise ValueError("unit is set, and a unit has an environment of its own: take venv and conda out")
-        return self
+            yield Misfit((), "unit is set, and a unit has an environment of its own: take venv and conda out")
 
 
-class DatasetSettings(_Model):
+class DatasetSettings(Model, frozen=True, kw_only=True):
     """What is known of a dataset before the job says it; all but the name may be left out."""
 
     name: Text
@@ -248,12 +249,12 @@ class DatasetSettings(_Model):
     """Mean completion that is expected, where something is known of it; it narrows the first estimates."""
 
 
-class MachineSettings(_Model):
+class MachineSettings(Model, frozen=True, kw_only=True):
     """The host itself: GPUs, load, memory and the disk of the output, asked by one command."""
 
     ask: bool = True
     """Ask for them while the console or `watch` is open."""
-    every_s: Annotated[float, Field(ge=60, le=86_400)] = 60.0
+    every_s: Annotated[float, Meta(ge=60, le=86_400)] = 60.0
     """Seconds between two times; not more often than once a minute."""
     gpus: Literal["auto", "nvidia", "amd", "none"] = "auto"
     """Which GPUs: `nvidia-smi`, `rocm-smi`, whichever is there, or none."""
@@ -261,10 +262,7 @@ class MachineSettings(_Model):
     """A folder on the disk that must not fill; left out, where progress.jsonl is, else the job's log."""
 
 
-Share = Annotated[float, Field(gt=0, le=1)]
-
-
-class JudgementSettings(_Model):
+class JudgementSettings(Model, frozen=True, kw_only=True):
     """Where a figure begins to mean something; docs/judgement.md says what each rule looks at."""
 
     stall_s: Seconds = 120.0
@@ -287,7 +285,7 @@ class JudgementSettings(_Model):
     """Share of the expected throughput below which it is low."""
     kv_full: Share = 0.7
     """Token usage from which on the KV cache is the limit."""
-    restarts: Annotated[int, Field(ge=2, le=16)] = 3
+    restarts: Annotated[int, Meta(ge=2, le=16)] = 3
     """Starts of the server or the job within an hour, with little made between them, that are a loop."""
     hold_watch_s: Seconds = 180.0
     """Seconds for which a watch stays after it was last seen."""
@@ -295,7 +293,7 @@ class JudgementSettings(_Model):
     """Seconds for which an intervention stays after it was last seen, where figures may waver."""
 
 
-class Settings(_Model):
+class Settings(Model, frozen=True, kw_only=True):
     """All settings of one run."""
 
     host: Text
@@ -310,15 +308,15 @@ class Settings(_Model):
     """In the order of the run; those that are not named here appear when the job names them."""
     machine: MachineSettings = MachineSettings()
     """The host itself."""
-    timezone: Text | None = None
+    timezone: Annotated[Text, Check(_is_zone)] | None = None
     """Zone of the times in the logs, such as Europe/Berlin; left out, the host is asked."""
     judgement: JudgementSettings = JudgementSettings()
     """When to watch and when to intervene."""
-    keys: dict[str, str] = {}
+    keys: dict[str, str] = msgspec.field(default_factory=dict)
     """Other keys for the console's commands: a command's id to one key, or several with commas between."""
     theme: Text | None = None
     """Name of the console's theme: one of longwait's, of Textual's, or of your own."""
-    themes: dict[str, ThemeSettings] = {}
+    themes: dict[str, ThemeSettings] = msgspec.field(default_factory=dict)
     """Themes of your own, by name."""
     ascii: bool | None = None
     """Draw with ASCII only; left out, the terminal's locale and type decide."""
@@ -331,30 +329,14 @@ class Settings(_Model):
     confirm: Literal["ask", "none"] = "ask"
     """Ask before an act, or do it at once."""
 
-    @field_validator("timezone")
-    @classmethod
-    def _is_zone(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                ZoneInfo(value)
-            except (ZoneInfoNotFoundError, ValueError, OSError) as error:
-                raise ValueError("is no time zone of the zone database, such as Europe/Berlin or UTC") from error
-        return value
-
-    @field_validator("datasets")
-    @classmethod
-    def _are_distinct(cls, value: tuple[DatasetSettings, ...]) -> tuple[DatasetSettings, ...]:
-        names = [dataset.name for dataset in value]
+    def misfits(self) -> Iterator[Misfit]:
+        """As the base says."""
+        names = [dataset.name for dataset in self.datasets]
         doubled = sorted({name for name in names if names.count(name) > 1})
         if doubled:
-            raise ValueError(f"name {', '.join(doubled)} twice")
-        return value
-
-    @model_validator(mode="after")
-    def _has_a_log(self) -> Settings:
+            yield Misfit(("datasets",), f"name {', '.join(doubled)} twice")
         for name, part in (("server", self.server), ("job", self.job)):
             if part.log is not None and part.log_command is not None:
-                raise ValueError(f"{name}.log and {name}.log_command are both set; give one of them")
+                yield Misfit((name,), "log and log_command are both set; give one of them")
         if not any((self.server.log, self.server.log_command, self.job.log, self.job.log_command)):
-            raise ValueError("neither server.log nor job.log is set: give at least one log to follow")
-        return self
+            yield Misfit((), "neither server.log nor job.log is set: give at least one log to follow")

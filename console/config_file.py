@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import yaml
-from pydantic import BaseModel, ValidationError
 
 from console.config import Settings
+from console.config_model import Misfit, Model, UnfitError, built, fields_of, model_in
 from console.config_theme import ThemesFile
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from pydantic_core import ErrorDetails
+    from console.config_model import Loc
 
-Model = TypeVar("Model", bound=BaseModel)
-
-Loc = tuple[str | int, ...]
-"""Where a value stands: keys and list positions from the top."""
+Read = TypeVar("Read", bound=Model)
 
 MAX_BYTES = 1_048_576
 """A config is a page of text; anything larger is another file given by mistake."""
@@ -82,16 +78,15 @@ def load_themes(path: Path) -> ThemesFile:
     return _load(path, ThemesFile)
 
 
-def _load(path: Path, model: type[Model]) -> Model:
+def _load(path: Path, model: type[Read]) -> Read:
     tree = _Tree(path)
     tree.read(_text_of(path))
     if any(fault.key == "" for fault in tree.faults):
         raise ConfigError(path, tree.faults)
     try:
-        # By way of JSON: its strict rules take a list for a tuple, and still no "5" for a 5.
-        settings = model.model_validate_json(json.dumps(tree.data))
-    except ValidationError as error:
-        faults = [tree.fault_of(details) for details in error.errors(include_url=False)]
+        settings = built(model, tree.data)
+    except UnfitError as error:
+        faults = [tree.fault_of(misfit, model) for misfit in error.misfits]
         raise ConfigError(path, [*tree.faults, *_without_echoes(faults, tree.faults)]) from error
     if tree.faults:
         raise ConfigError(path, tree.faults)
@@ -187,15 +182,18 @@ class _Tree:
         if isinstance(value, float) and not math.isfinite(value):
             self._say(node.start_mark.line + 1, loc, f"{node.value} is no number that can be used here")
             return 0
+        if isinstance(value, str) and not _is_unicode(value):
+            self._say(node.start_mark.line + 1, loc, "holds half a surrogate pair, which is no character")
+            return ""
         return value
 
-    def fault_of(self, details: ErrorDetails) -> Fault:
+    def fault_of(self, misfit: Misfit, model: type[Model]) -> Fault:
         """A fault of the models, with the line it stands in."""
-        loc = tuple(part for part in details["loc"] if part != "[key]")
-        known = loc
+        known = misfit.loc
         while known and known not in self.lines:
             known = known[:-1]
-        return Fault(self.lines.get(known, 0), dotted(loc), _sentence(details, loc))
+        message = misfit.message or _unknown_key(misfit.loc, model)
+        return Fault(self.lines.get(known, 0), dotted(misfit.loc), message)
 
 
 def dotted(loc: Loc) -> str:
@@ -204,6 +202,14 @@ def dotted(loc: Loc) -> str:
     for part in loc:
         text += f"[{part}]" if isinstance(part, int) else f".{part}" if text else str(part)
     return text
+
+
+def _is_unicode(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _surprise(node: yaml.Node) -> str:
@@ -222,29 +228,14 @@ def _surprise(node: yaml.Node) -> str:
     return ""
 
 
-def _sentence(details: ErrorDetails, loc: Loc) -> str:
-    match details["type"]:
-        case "extra_forbidden":
-            return _unknown_key(loc)
-        case "missing":
-            return "is missing"
-        case "value_error":
-            return str(details.get("ctx", {}).get("error", details["msg"]))
-        case _:
-            given = details.get("input")
-            shown = json.dumps(given, ensure_ascii=False)
-            told = details["msg"].removeprefix("Input ")
-            return f"{told}, not {shown if len(shown) <= 60 else shown[:57] + '...'}"  # noqa: PLR2004 - a line's room
-
-
-def _unknown_key(loc: Loc) -> str:
+def _unknown_key(loc: Loc, model: type[Model]) -> str:
     """Name the nearest known key, here first and then anywhere."""
-    here = list(_model_at(loc[:-1]).model_fields)
+    here = [name for name, _ in fields_of(_model_at(loc[:-1], model))]
     key = str(loc[-1])
     near = get_close_matches(key, here, n=1, cutoff=0.5)
     if near:
         return f"is no known key; did you mean {near[0]}?"
-    elsewhere = {dotted((*where, name)): name for where, name in _all_keys(Settings, ())}
+    elsewhere = {dotted((*where, name)): name for where, name in _all_keys(model, ())}
     places = [
         place for place, name in elsewhere.items() if name in get_close_matches(key, elsewhere.values(), cutoff=0.8)
     ]
@@ -253,24 +244,17 @@ def _unknown_key(loc: Loc) -> str:
     return f"is no known key; known here: {', '.join(here)}"
 
 
-def _model_at(loc: Loc) -> type[BaseModel]:
-    model: type[BaseModel] = Settings
+def _model_at(loc: Loc, model: type[Model]) -> type[Model]:
     for part in loc:
-        if isinstance(part, str) and part in model.model_fields:  # else it is a name within a mapping
-            model = _model_in(model.model_fields[part].annotation) or model
+        known = dict(fields_of(model))
+        if part in known:  # else it is a name within a mapping
+            model = model_in(known[part]) or model
     return model
 
 
-def _model_in(annotation: Any) -> type[BaseModel] | None:  # noqa: ANN401 - annotations are anything
-    """The model that a field's annotation names, within tuples and unions too."""
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((found for part in getattr(annotation, "__args__", ()) if (found := _model_in(part))), None)
-
-
-def _all_keys(model: type[BaseModel], where: Loc) -> Iterator[tuple[Loc, str]]:
-    for name, info in model.model_fields.items():
+def _all_keys(model: type[Model], where: Loc) -> Iterator[tuple[Loc, str]]:
+    for name, kind in fields_of(model):
         yield where, name
-        inner = _model_in(info.annotation)
+        inner = model_in(kind)
         if inner:
             yield from _all_keys(inner, (*where, name))

@@ -2,71 +2,60 @@
 
 from __future__ import annotations
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from typing import Annotated
+
+import msgspec
+
+from console.config_model import Check, Model
 
 
-class ThemeSettings(BaseModel):
+def _is_colour(value: str) -> str:
+    # Imported where a theme is: nobody else need wait for it.
+    from textual.color import Color, ColorParseError  # noqa: PLC0415
+
+    try:
+        Color.parse(value)
+    except ColorParseError as error:
+        raise ValueError(f"is no colour, such as '#1c5a9c' (in quotes) or steelblue: {value!r}") from error
+    return value
+
+
+Colour = Annotated[str, Check(_is_colour)]
+
+
+class ThemeSettings(Model, frozen=True, kw_only=True):
     """Colours in Textual's words, as CSS knows them: ``#1c5a9c``, ``ansi_red``, ``steelblue``; the rest is mixed."""
 
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
-
-    primary: str
+    primary: Colour
     """Bars and titles; the one that must be given."""
-    secondary: str | None = None
+    secondary: Colour | None = None
     """Beside it."""
-    accent: str | None = None
+    accent: Colour | None = None
     """What has the focus, and the keys."""
-    foreground: str | None = None
+    foreground: Colour | None = None
     """Text."""
-    background: str | None = None
+    background: Colour | None = None
     """Below all."""
-    surface: str | None = None
+    surface: Colour | None = None
     """Below lists and dialogs."""
-    panel: str | None = None
+    panel: Colour | None = None
     """Below the top line and the keys."""
-    boost: str | None = None
+    boost: Colour | None = None
     """Laid over the panel."""
-    success: str | None = None
+    success: Colour | None = None
     """All is well."""
-    warning: str | None = None
+    warning: Colour | None = None
     """Look at it."""
-    error: str | None = None
+    error: Colour | None = None
     """Do something."""
     dark: bool = True
     """Whether the background is dark."""
-    variables: dict[str, str] = {}
+    variables: dict[str, str] = msgspec.field(default_factory=dict)
     """Any of Textual's variables, `text-muted` or `footer-key-foreground` for instance, in place of what is mixed."""
 
-    @field_validator(
-        "primary",
-        "secondary",
-        "accent",
-        "foreground",
-        "background",
-        "surface",
-        "panel",
-        "boost",
-        "success",
-        "warning",
-        "error",
-    )
-    @classmethod
-    def _is_colour(cls, value: str | None) -> str | None:
-        if value is not None:
-            # Imported where a theme is: nobody else need wait for it.
-            from textual.color import Color, ColorParseError  # noqa: PLC0415
 
-            try:
-                Color.parse(value)
-            except ColorParseError as error:
-                raise ValueError(f"is no colour, such as '#1c5a9c' (in quotes) or steelblue: {value!r}") from error
-        return value
-
-
-class ThemesFile(BaseModel):
+class ThemesFile(Model, frozen=True, kw_only=True):
     """A file of themes: the section ``themes`` of a config, and nothing else."""
-
-    model_config = ConfigDict(frozen=True, strict=True, extra="forbid")
 
     themes: dict[str, ThemeSettings]
     """Themes by name."""

@@ -49,7 +49,7 @@ def settings_of(info: DemoInfo) -> Settings:
             look_every_s=5.0,
         ),
         # Past the check of its least: the demo's time runs faster than a minute by the minute.
-        machine=MachineSettings.model_construct(every_s=10.0),
+        machine=MachineSettings(every_s=10.0),
         datasets=tuple(
             DatasetSettings(
                 name=dataset.name, prompts=dataset.prompts, budget=dataset.budget, kind=dataset.kind.upper()

@@ -6,6 +6,7 @@ import os
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from msgspec.structs import asdict
 from platformdirs import user_config_path
 from textual.theme import BUILTIN_THEMES
 
@@ -47,7 +48,7 @@ def wanted_looks(settings: Settings | None, themes_file: Path | None = None) -> 
         near = get_close_matches(name, known, n=1)
         hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(known)}."
         raise NoSuchTheme(f"theme: there is no theme {name}; {hint}")
-    themes = tuple(own_theme(each, given.model_dump()) for each, given in own.items())
+    themes = tuple(own_theme(each, asdict(given)) for each, given in own.items())
     return Looks(name, themes, settings.ascii if settings is not None else None, dict(os.environ))
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-HEAVY = {"textual", "rich", "asyncssh", "httpx", "psutil", "pydantic", "prometheus_client", "cryptography"}
+HEAVY = {"textual", "rich", "asyncssh", "httpx", "psutil", "msgspec", "prometheus_client", "cryptography"}
 
 
 def loaded_by(statement: str) -> set[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import accumulate
 from typing import TYPE_CHECKING, Protocol
 
 from console.config import Settings
+from console.config_model import built
 from console.job.events import Source
 from console.job.timeline import HeldBytes, Recorded
 from console.job.tracker import Tracker
@@ -59,7 +59,7 @@ def recordings(run: SimRun, which: Sequence[str]) -> list[Recorded]:
 
 def fresh(run: SimRun) -> Tracker:
     """A tracker that has read nothing of a run but its config."""
-    return Tracker(plan_of(Settings.model_validate_json(json.dumps(run.config))))
+    return Tracker(plan_of(built(Settings, run.config)))
 
 
 class Step:

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from dataclasses import dataclass, field
 from datetime import UTC
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
+
+import textual.app
+from textual.notifications import Notification, Notifications
 
 from console.app import LongwaitApp
 from console.control import ActionPlan, LeftOver, Step, Verb
@@ -162,13 +166,15 @@ def make_app(feed: FakeFeed, control: FakeControl | None = None, **settings: obj
 
 
 async def until(pilot: Pilot[None], condition: Callable[[], bool], what: str = "condition") -> None:
-    """Let the app work until a condition holds; fails after a bounded number of rounds."""
-    for _ in range(500):
-        if condition():
-            return
+    """Let the app work until a condition holds; fails when it has not come for a minute.
+
+    Bounded by time and not by rounds: what another thread or process does may take long on a busy machine, while an
+    idle app goes round quickly.
+    """
+    end = time.monotonic() + 60.0
+    while not condition():
+        assert time.monotonic() < end, f"never came: {what}"
         await pilot.pause()
-    message = f"never came: {what}"
-    raise AssertionError(message)
 
 
 async def shown(pilot: Pilot[None], feed: FakeFeed, snapshot: Snapshot) -> None:
@@ -190,9 +196,32 @@ def screen_text(app: LongwaitApp) -> str:
     return "\n".join("".join(segment.text for segment in strip) for strip in rows[:height])
 
 
+class Told(Notifications):
+    """Notices that stay known when their time on the screen is over: a busy machine looks later than that."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.told: list[Notification] = []
+
+    def add(self, notification: Notification) -> Self:
+        """Show it, and keep it."""
+        self.told.append(notification)
+        return super().add(notification)
+
+    def clear(self) -> Self:
+        """Forget all."""
+        self.told.clear()
+        return super().clear()
+
+
+textual.app.Notifications = Told  # type: ignore[attr-defined]  # every app of these tests has them
+
+
 def notices(app: LongwaitApp) -> list[str]:
     """Give what the operator was told, oldest first."""
-    return [notice.message for notice in app._notifications]
+    told = app._notifications
+    assert isinstance(told, Told)
+    return [notice.message for notice in told.told]
 
 
 def was_told(app: LongwaitApp, text: str) -> bool:

@@ -394,7 +394,7 @@ async def test_a_message_goes_by_itself(monkeypatch: pytest.MonkeyPatch) -> None
         feed.put(Noticed("Soon gone."))
         told = main_screen(app).setup.notices
         await until(pilot, lambda: "Soon gone" in told.help(samples.NOW, None), "the message")
-        await until(pilot, lambda: not notices(app), "its end")
+        await until(pilot, lambda: not len(app._notifications), "its end")
         await until(pilot, lambda: "h Health" in screen_text(app).split("\n")[-1], "the keys")
 
 

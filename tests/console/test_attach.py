@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import sys
 from contextlib import ExitStack
 from dataclasses import replace
@@ -19,6 +18,7 @@ from console.attach import NothingToAttach, choose, settings_values, words, writ
 from console.cli import cli
 from console.config import Settings
 from console.config_file import load
+from console.config_model import built
 from remote.discover import Clue, Discovered, FoundJob, FoundServer, Leftover, LogPlace, Surroundings
 from remote.process import FoundProcess, ProcessIdentity
 from tests.remote.test_discover import Stage
@@ -129,11 +129,11 @@ def test_the_config_that_was_found_loads_as_it_is(tmp_path: Path) -> None:
     path = tmp_path / "longwait.yaml"
     path.write_text(written("gpu01", values, tuple(words(seen, choose(seen)))), encoding="utf-8")
     loaded = load(path)
-    assert loaded == Settings.model_validate_json(json.dumps(values))
+    assert loaded == built(Settings, values)
     assert (loaded.server.url, loaded.server.engine, loaded.server.log) == (
         "http://127.0.0.1:30000",
         "sglang",
-        ("/data/server.log",),
+        "/data/server.log",
     )
     assert loaded.job.command == ("python3", "run.py", "--note", "it's $(x)")
     assert (loaded.job.script, loaded.job.dir, loaded.job.python) == ("/data/run/run.py", "/data/run", "python3.12")
@@ -189,7 +189,7 @@ async def test_attach_finds_a_server_and_its_job_and_writes_a_config(stage: Stag
     assert f"process {work.pid}" in done.output
     loaded = load(config)
     assert loaded.server.url.endswith(f":{port}")
-    assert loaded.server.log == (str(stage.folder / "server.log"),)
+    assert loaded.server.log_paths == (str(stage.folder / "server.log"),)
     assert (loaded.job.log, loaded.job.dir) == (str(stage.folder / "job.log"), str(stage.folder))
     again = await run(*args, "--write", str(config))
     assert (again.exit_code, "was left as it is" in again.output) == (1, True)
@@ -237,6 +237,6 @@ def test_the_environment_that_a_job_was_started_in_is_told_and_given_again(kind:
     values = settings_values("gpu01", choose(seen))
     assert values["job"][kind] == "/data/it's an env"
     (tmp_path / "c.yaml").write_text(written("gpu01", values, ()), encoding="utf-8")
-    assert load(tmp_path / "c.yaml").job.model_dump()[kind] == "/data/it's an env"
+    assert getattr(load(tmp_path / "c.yaml").job, kind) == "/data/it's an env"
     plain = settings_values("gpu01", choose(found(servers=(SERVER,), jobs=(JOB,))))
     assert not {"venv", "conda"} & set(plain["job"])

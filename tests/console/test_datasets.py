@@ -17,7 +17,7 @@ from console.panels.dataset_columns import Parts, laid, parts
 from console.panels.progress import ProgressPanel
 from console.screens.dataset import DatasetScreen
 from tests import samples
-from tests.console.fakes_ui import FakeFeed, main_screen, make_app, screen_text, shown, until
+from tests.console.fakes_ui import FakeFeed, main_screen, make_app, notices, screen_text, shown, until
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -292,5 +292,5 @@ async def test_before_any_dataset_is_known_there_is_none_to_open() -> None:
     async with app.run_test(size=(80, 24)) as pilot:
         await shown(pilot, feed, run_of())
         await pilot.press("enter")
-        await until(pilot, lambda: bool(app._notifications), "a word")
-        assert next(iter(app._notifications)).message == "No dataset is known yet."
+        await until(pilot, lambda: bool(notices(app)), "a word")
+        assert notices(app)[0] == "No dataset is known yet."

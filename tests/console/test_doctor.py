@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from unittest.mock import ANY
 
 import pytest
+from msgspec import structs
 
 from console.config import JobSettings, ServerSettings, Settings
 from console.doctor_host import check_clock, check_files, check_key, check_lingering, check_python
@@ -70,8 +71,8 @@ async def test_the_jobs_python(told: bytes, state: str, words: str) -> None:
 async def test_another_program_needs_no_httpx() -> None:
     host = FakeHost()
     host.expect_run(["python3", "-c", ...], stdout=b"longwait-doctor 3 11 7\nlongwait-doctor none\n", times=None)
-    job = SETTINGS.job.model_copy(update={"command": ("python3", "other.py")})
-    checks = await check_python(host, SETTINGS.model_copy(update={"job": job}))
+    job = structs.replace(SETTINGS.job, command=("python3", "other.py"))
+    checks = await check_python(host, structs.replace(SETTINGS, job=job))
     assert {check.state for check in checks} == {"ok"}
 
 

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 from console.config import DatasetSettings, JobSettings, ServerSettings, Settings
 from console.feed import Feed, LinesArrived, SnapshotTaken
@@ -242,7 +243,7 @@ async def test_the_hosts_zone_is_measured_unless_the_config_names_one(tmp_path: 
     )
     host.expect_stream(["sh", "-c", ...], then="hang", times=None)
     host.expect_fetch("http://127.0.0.1:9/health", times=None)
-    settings = settings_for(tmp_path).model_copy(update={"timezone": zone})
+    settings = structs.replace(settings_for(tmp_path), timezone=zone)
     feed = Feed(host, settings, clock=utc_now)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: now.health.state == "ok")

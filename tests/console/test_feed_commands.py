@@ -7,6 +7,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from console.feed import Feed
 from console.history import History
@@ -34,9 +35,9 @@ def _own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def commanded(folder: Path, argv: Sequence[str]) -> Settings:
     settings = settings_for(folder)
-    job = settings.job.model_copy(update={"log": None, "log_command": tuple(argv)})
-    server = settings.server.model_copy(update={"log": None})
-    return settings.model_copy(update={"job": job, "server": server})
+    job = structs.replace(settings.job, log=None, log_command=tuple(argv))
+    server = structs.replace(settings.server, log=None)
+    return structs.replace(settings, job=job, server=server)
 
 
 def write(tool: LogTool, lines: Sequence[str], at_s: int) -> None:

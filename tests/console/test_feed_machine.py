@@ -9,6 +9,7 @@ from unittest.mock import ANY
 import pytest
 
 from console.config import JobSettings, MachineSettings, ServerSettings, Settings
+from console.config_model import UnfitError, built
 from console.feed_machine import HANG_PAUSE_S, MachineAsker, output_folder
 from console.job.machine import MARK
 from console.job.machine_facts import MachineMissing, MachineSeen
@@ -168,5 +169,5 @@ def test_the_disk_that_must_not_fill_is_the_one_the_job_writes_to(given: Callabl
 
 
 def test_nobody_asks_more_often_than_once_a_minute() -> None:
-    with pytest.raises(ValueError, match="greater than or equal to 60"):
-        MachineSettings(every_s=30.0)
+    with pytest.raises(UnfitError, match="at least 60"):
+        built(MachineSettings, {"every_s": 30.0})

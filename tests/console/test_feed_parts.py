@@ -6,6 +6,7 @@ import itertools
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from bench.make_log import Mix, server_log
 from console import feed_fill
@@ -52,14 +53,13 @@ def write(folder: Path, hours: float = 2.0) -> None:
 
 def parts_settings(folder: Path, *, fill_mib_s: float = 500.0, last_mib: float = 0.125) -> Settings:
     settings = settings_for(folder)
-    server = settings.server.model_copy(
-        update={
-            "log": tuple(str(path_of(folder, rank)) for rank in RANKS),
-            "log_last_mib": last_mib,
-            "fill_mib_s": fill_mib_s,
-        }
+    server = structs.replace(
+        settings.server,
+        log=tuple(str(path_of(folder, rank)) for rank in RANKS),
+        log_last_mib=last_mib,
+        fill_mib_s=fill_mib_s,
     )
-    return settings.model_copy(update={"server": server})
+    return structs.replace(settings, server=server)
 
 
 def as_written(folder: Path) -> ServerState:

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from console.config import JobSettings
 from console.feed import Feed, Noticed
@@ -34,8 +35,8 @@ def written(path: Path, text: str, stamp: str) -> tuple[datetime, datetime]:
 
 def only_server(folder: Path, *, last_mib: float, fill_mib_s: float = 500.0) -> Settings:
     settings = settings_for(folder)
-    server = settings.server.model_copy(update={"log_last_mib": last_mib, "fill_mib_s": fill_mib_s})
-    return settings.model_copy(update={"server": server, "job": JobSettings()})
+    server = structs.replace(settings.server, log_last_mib=last_mib, fill_mib_s=fill_mib_s)
+    return structs.replace(settings, server=server, job=JobSettings())
 
 
 async def test_a_job_log_of_three_days(tmp_path: Path) -> None:

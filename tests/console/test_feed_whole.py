@@ -6,6 +6,7 @@ import asyncio
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec import structs
 
 from bench.make_log import Mix, server_log
 from console.feed import Feed
@@ -30,8 +31,8 @@ def _own_data_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def small_tail(settings: Settings, mib: float = 0.25) -> Settings:
-    server = settings.server.model_copy(update={"log_last_mib": mib, "fill_mib_s": 500.0})
-    return settings.model_copy(update={"server": server})
+    server = structs.replace(settings.server, log_last_mib=mib, fill_mib_s=500.0)
+    return structs.replace(settings, server=server)
 
 
 async def read_whole(settings: Settings) -> ServerView:
@@ -116,8 +117,8 @@ async def test_each_of_several_server_logs_keeps_its_own_half_line(tmp_path: Pat
     for path, line in zip(paths, halves.values(), strict=True):
         path.write_text(line[:90], encoding="utf-8")
     settings = settings_for(tmp_path)
-    server = settings.server.model_copy(update={"log": tuple(map(str, paths))})
-    feed = Feed(LocalHost(), settings.model_copy(update={"server": server}), clock=utc_now)
+    server = structs.replace(settings.server, log=tuple(map(str, paths)))
+    feed = Feed(LocalHost(), structs.replace(settings, server=server), clock=utc_now)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: now.link.state == "up" and all(each.cursor for each in feed._followers[2:]))
         for path, line in zip(paths, halves.values(), strict=True):
@@ -130,10 +131,8 @@ async def test_each_of_several_server_logs_keeps_its_own_half_line(tmp_path: Pat
 async def test_a_log_that_is_a_commands_output(tmp_path: Path) -> None:
     (tmp_path / "old.log").write_text(JOB_LINES, encoding="utf-8")
     settings = settings_for(tmp_path)
-    job = settings.job.model_copy(
-        update={"log": None, "log_command": ("tail", "-n", "+1", "-f", str(tmp_path / "old.log"))}
-    )
-    feed = Feed(LocalHost(), settings.model_copy(update={"job": job}), clock=utc_now, remember=True)
+    job = structs.replace(settings.job, log=None, log_command=("tail", "-n", "+1", "-f", str(tmp_path / "old.log")))
+    feed = Feed(LocalHost(), structs.replace(settings, job=job), clock=utc_now, remember=True)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: any(view.done == 52 for view in now.datasets))
         await watcher.until(lambda now: any(log.path.startswith("tail -n +1") for log in now.logs))
@@ -186,8 +185,8 @@ async def test_a_metrics_page_that_was_not_there_yet_is_asked_for_again(tmp_path
     host.expect_fetch("http://127.0.0.1:9/metrics", error=HttpUnavailable("Refused."))
     host.expect_fetch("http://127.0.0.1:9/metrics", body=b'sglang:num_running_reqs{model_name="m"} 41.0\n', times=None)
     settings = settings_for(tmp_path)
-    server = settings.server.model_copy(update={"metrics": True, "metrics_every_s": 0.01})
-    feed = Feed(host, settings.model_copy(update={"server": server}), clock=utc_now)
+    server = structs.replace(settings.server, metrics=True, metrics_every_s=0.01)
+    feed = Feed(host, structs.replace(settings, server=server), clock=utc_now)
     async with watching(feed) as watcher:
         await watcher.until(lambda now: now.server.running == 41)
 
@@ -197,7 +196,7 @@ def lines_of_server(snapshot: Snapshot) -> int:
 
 
 def slowly(settings: Settings) -> Settings:
-    return settings.model_copy(update={"server": settings.server.model_copy(update={"fill_mib_s": 0.01})})
+    return structs.replace(settings, server=structs.replace(settings.server, fill_mib_s=0.01))
 
 
 async def test_a_rotation_during_the_fill_does_not_cost_the_next_console_what_was_known(tmp_path: Path) -> None:
@@ -256,8 +255,8 @@ async def test_of_several_server_logs_the_missing_one_is_named(tmp_path: Path) -
     (tmp_path / "a.log").write_text(DECODE, encoding="utf-8")
     settings = settings_for(tmp_path)
     paths = (str(tmp_path / "none.log"), str(tmp_path / "a.log"))
-    server = settings.server.model_copy(update={"log": paths})
-    feed = Feed(LocalHost(), settings.model_copy(update={"server": server}), clock=utc_now)
+    server = structs.replace(settings.server, log=paths)
+    feed = Feed(LocalHost(), structs.replace(settings, server=server), clock=utc_now)
     async with watching(feed) as watcher:
         seen = await watcher.until(lambda now: now.server.running == 50 and now.logs[0].state == "missing")
     assert seen.logs[0].path == paths[0]
@@ -268,9 +267,9 @@ async def test_a_command_that_never_pauses_settles(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("remote.command_tail.BUSY_S", 0.5)
     settings = settings_for(tmp_path)
     chatty = ("sh", "-c", "while :; do echo busy; sleep 0.05; done")
-    job = settings.job.model_copy(update={"log": None, "log_command": chatty})
-    server = settings.server.model_copy(update={"log": None})
-    feed = Feed(LocalHost(), settings.model_copy(update={"job": job, "server": server}), clock=utc_now)
+    job = structs.replace(settings.job, log=None, log_command=chatty)
+    server = structs.replace(settings.server, log=None)
+    feed = Feed(LocalHost(), structs.replace(settings, job=job, server=server), clock=utc_now)
     async with watching(feed):
         assert await feed.settle(15.0)
 

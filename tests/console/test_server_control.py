@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from msgspec import structs
 
 from console import server_control
 from console.config import ServerControlSettings, ServerSettings, Settings
@@ -73,7 +74,7 @@ def scene(tmp_path: Path, feed: Phases, **control: Any) -> Scene:
     given = ServerControlSettings(log=str(tmp_path / "control.log"), **control)
     server = ServerSettings(url="http://127.0.0.1:9", log=("server.log",), control=given)
     settings = Settings(host="local", server=server)
-    settings = settings.model_copy(update={"job": settings.job.model_copy(update={"python": sys.executable})})
+    settings = structs.replace(settings, job=structs.replace(settings.job, python=sys.executable))
     journal = Journal(tmp_path / "j", host="local", clock=lambda: samples.NOW, user="me@desk")
     job = Shared()
     session = Session(settings, LocalHost(), feed, job, journal)  # type: ignore[arg-type]  # what is asked of them

@@ -348,7 +348,10 @@ async def test_any_theme_of_textual_can_be_had(tmp_path: Path, name: str) -> Non
         ("themes:\n  mine:\n    primry: red\n", "line 5: themes.mine.primry: is no known key; did you mean primary?"),
         ("themes:\n  mine:\n    primary: '#33669'\n", "line 5: themes.mine.primary: is no colour"),
         ("themes:\n  mine:\n    dark: true\n", "line 4: themes.mine.primary: is missing"),
-        ("themes:\n  mine:\n    primary: red\n    dark: 1\n", "line 6: themes.mine.dark: should be a valid boolean"),
+        (
+            "themes:\n  mine:\n    primary: red\n    dark: 1\n",
+            "line 6: themes.mine.dark: should be true or false, not 1",
+        ),
         ("ascii: on\n", "line 3: ascii: YAML reads on as True"),
     ],
 )

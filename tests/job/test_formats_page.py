@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import get_args
 
 from console.config import ServerSettings
+from console.config_model import fields_of
 from console.job.metrics import ENGINES as PAGES
 from console.job.server_log import ENGINES
 from console.job.user_patterns import GROUPS, pattern_format
@@ -28,7 +29,7 @@ def test_each_engine_named_is_in_the_code_and_the_other_way_round() -> None:
 
 
 def test_each_engine_whose_log_is_read_may_be_set() -> None:
-    assert set(get_args(ServerSettings.model_fields["engine"].annotation)) == {"auto", *ENGINES}
+    assert set(get_args(dict(fields_of(ServerSettings))["engine"])) == {"auto", *ENGINES}
 
 
 def test_each_group_of_a_pattern_is_explained() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import secrets
 import shlex
 import subprocess
 import sys
@@ -236,13 +237,19 @@ async def test_what_only_names_the_script_is_not_the_job(box: Box) -> None:
         "-c 'import time; time.sleep(600)' job.py",
     ],
 )
-async def test_what_is_given_the_jobs_name_is_not_the_job(box: Box, line: str) -> None:
-    (box.folder / "other.py").write_text(SLEEPER)
-    argv = [sys.executable, *shlex.split(line)]
+async def test_what_is_given_the_jobs_name_is_not_the_job(tmp_path: Path, line: str) -> None:
+    name = f"job_{secrets.token_hex(8)}.py"  # every process of this machine is looked at, those of other tests too
+    with job_box(tmp_path / "run", name) as box:
+        (box.folder / "other.py").write_text(SLEEPER)
+        await is_not_found(box, shlex.split(line.replace("job.py", name)))
+
+
+async def is_not_found(box: Box, line: list[str]) -> None:
+    argv = [sys.executable, *line]
     with adopted(box, *argv, stdin=subprocess.PIPE) as stranger:
         try:
             await until(lambda: box.pids() == {stranger.pid})
-            for spec in (replace(box.spec, script="", argv=(), match="job.py"), box.spec):
+            for spec in (replace(box.spec, script="", argv=(), match=box.script), box.spec):
                 assert (await find(HOST, spec)).processes == ()
         finally:
             stranger.kill()
