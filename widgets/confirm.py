@@ -67,7 +67,7 @@ class Confirm(ModalScreen[bool]):
         & .confirm--title { width: 1fr; height: auto; text-style: bold; margin-bottom: 1; }
         & .confirm--body { height: auto; max-height: 50vh; scrollbar-size-vertical: 1; }
         & .confirm--lines { width: 1fr; height: auto; }
-        & .confirm--refusal { width: 1fr; height: auto; color: $text-warning; margin-top: 1; }
+        & .confirm--refusal { width: 1fr; height: auto; color: $text-warning; margin-bottom: 1; }
         &.-diff .confirm--body { max-height: 40vh; }
         & DiffView { max-height: 28vh; margin-top: 1; }
         & .confirm--buttons {
@@ -140,9 +140,10 @@ class Confirm(ModalScreen[bool]):
             sign = "! " if self._danger or self._refusal else ""
             yield Static(Content(sign + self._question), classes="confirm--title")
             with Scrolling(classes="confirm--body"):
-                yield Static(Content("\n".join(self._lines)), classes="confirm--lines")
-                if self._refusal:
+                if self._refusal:  # first: what is below the edge of a short screen is not read
                     yield Static(Content(f"Refused: {self._refusal}"), classes="confirm--refusal")
+                if self._lines:
+                    yield Static(Content("\n".join(self._lines)), classes="confirm--lines")
             if self._diff:
                 yield DiffView(self._diff)
             with Horizontal(classes="confirm--buttons"):

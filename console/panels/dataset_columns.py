@@ -107,6 +107,8 @@ _LEVELS: tuple[tuple[int, bool, int, tuple[_Cell, ...]], ...] = (
     (24, True, 24, ("counts", "range", "errors", "mean", "tokens", "rate")),
     (24, True, 16, ("counts", "range", "errors", "mean", "tokens")),
     (24, True, 12, ("counts", "range", "errors", "mean")),
+    (20, True, 8, ("counts", "range", "errors", "mean_short")),
+    (16, False, 8, ("counts", "range", "errors", "mean_short")),
     (20, True, 10, ("counts", "end", "errors", "mean")),
     (20, True, 8, ("counts", "end", "errors", "mean_short")),
     (16, False, 8, ("counts", "end", "errors", "mean_short")),
@@ -119,7 +121,8 @@ _LEVELS: tuple[tuple[int, bool, int, tuple[_Cell, ...]], ...] = (
 """From the widest on: cells of a name at most, whether the state's word stands, cells of a bar at least, figures.
 
 Requests a second go first, for they say nothing that the mean length does not explain; then the tokens, whose budget is
-the mark on the bar; then the range's two ends, the word beside the sign, the mean. Share, end and errors stay.
+the mark on the bar; then the unit's second half, the word beside the sign, the range's two ends, the mean. Share, end
+and errors stay.
 """
 
 

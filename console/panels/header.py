@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive, var
 from textual.widget import Widget
 
+from console.panels import words
 from widgets.plain import clean, fit
 
 if TYPE_CHECKING:
@@ -17,9 +18,16 @@ if TYPE_CHECKING:
 
 
 class HeaderLine(Widget):
-    """``longwait  gpu01  read-only  demo: the server is simulated      Tue 24 Feb 03:19:40 UTC``."""
+    """``longwait  gpu01  read-only  demo: the server is simulated      Tue 24 Feb 03:19:40 UTC``.
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"headerline--name", "headerline--note"}
+    While a pane fills the screen the verdict stands behind the host: ``longwait  gpu01  ✗ INTERVENE · 7 h left``.
+    """
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "headerline--name",
+        "headerline--note",
+        *(f"headerline--{tone}" for tone in ("good", "warn", "bad", "blind")),
+    }
     DEFAULT_CSS = """
     HeaderLine {
         dock: top;
@@ -30,6 +38,10 @@ class HeaderLine(Widget):
         text-wrap: nowrap;
         & > .headerline--name { text-style: bold; color: $text-primary; }
         & > .headerline--note { color: $text-warning; }
+        & > .headerline--good { color: $text-success; text-style: bold reverse; }
+        & > .headerline--warn { color: $text-warning; text-style: bold reverse; }
+        & > .headerline--bad { color: $text-error; text-style: bold reverse; }
+        & > .headerline--blind { color: $foreground; text-style: bold reverse; }
     }
     """
 
@@ -38,6 +50,9 @@ class HeaderLine(Widget):
 
     moment: reactive[str] = reactive("")
     """What the clock shows."""
+
+    verdict: reactive[tuple[str, tuple[str, ...]]] = reactive[tuple[str, tuple[str, ...]]](("blind", ()))
+    """How the verdict is meant, and the verdict in ever fewer words; no words while it is in sight elsewhere."""
 
     trouble: reactive[str] = reactive("")
     """Why nothing new will come; empty while something may."""
@@ -77,10 +92,19 @@ class HeaderLine(Widget):
     def render(self) -> Content:
         """Draw the line; the notes give way when there is no room."""
         # A host's name may be longer than the line; the clock tells whether the screen is alive, and stays.
-        head = fit(clean(f"longwait  {self._host}"), max(0, self.size.width - cell_len(self.moment) - 1))
+        free = max(0, self.size.width - cell_len(self.moment) - 1)
+        tone, phrases = self.verdict
+        said = words.first_fitting(free * 2 // 3 - 4, *map(clean, phrases))
+        badge = f" {said} " if said and cell_len(said) + 2 <= free else ""
+        head = fit(clean(f"longwait  {self._host}"), max(0, free - cell_len(badge) - 2 * bool(badge)))
         note = clean("  ".join(note for note in (self.trouble, *self._passing_words, *self._notes) if note))
-        room = self.size.width - cell_len(head) - cell_len(self.moment) - 2
+        lead = "  " if badge else ""
+        room = self.size.width - sum(map(cell_len, (head, lead, badge, self.moment))) - 2
         shown = f"  {fit(note, room - 2)}" if note and room > 4 else ""  # noqa: PLR2004 -- less would be an ellipsis
-        gap = " " * max(1, self.size.width - cell_len(head) - cell_len(shown) - cell_len(self.moment))
-        name, warning = (self.get_visual_style(part, partial=True) for part in ("headerline--name", "headerline--note"))
-        return Content.assemble((head, name), (shown, warning), gap, self.moment)
+        taken = sum(map(cell_len, (head, lead, badge, shown, self.moment)))
+        gap = " " * max(1, self.size.width - taken)
+        name, warning, mark = (
+            self.get_visual_style(part, partial=True)
+            for part in ("headerline--name", "headerline--note", f"headerline--{tone}")
+        )
+        return Content.assemble((head, name), lead, (badge, mark), (shown, warning), gap, self.moment)

@@ -57,13 +57,13 @@ list.
 """
     TITLE: ClassVar[str] = "Timeline"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("left,h", "choose(-1)", "Earlier", show=False),
-        Binding("right,l", "choose(1)", "Later", show=False),
+        Binding("left,h", "choose(-1)", "Earlier", key_display="left"),
+        Binding("right,l", "choose(1)", "Later", key_display="right"),
         Binding("shift+left,ctrl+left,H", "leap(-1)", "Former event", show=False),
         Binding("shift+right,ctrl+right,L", "leap(1)", "Next event", show=False),
         Binding("home,g", "go('first')", "Begin", show=False),
         Binding("end,G", "go('now')", "Now", show=False),
-        Binding("enter", "open_moment", "Reading", show=False),
+        Binding("enter", "open_moment", "Reading", key_display="enter"),
     ]
     DEFAULT_CSS = """
     TimelinePanel {

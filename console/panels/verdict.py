@@ -12,7 +12,7 @@ from console.job import units
 from console.job.snapshot import Judgement
 from console.panels import words
 from console.panels.panel import Panel
-from widgets.card import Card, CardTone
+from widgets.card import SIGNS, Card, CardTone
 from widgets.large import Large
 from widgets.plain import clean
 from widgets.still import Still
@@ -57,6 +57,15 @@ def asides(verdict: Verdict, now: datetime, zone: tzinfo | None) -> tuple[str, .
 def foot(verdict: Verdict) -> str:
     """Give what to do: what stays in sight."""
     return f"Do: {verdict.action}" if verdict.action else ""
+
+
+def badge(snapshot: Snapshot, now: datetime) -> tuple[CardTone, tuple[str, ...]]:
+    """Give the verdict's tone, and sign and word for one line, with the time left where there is room."""
+    verdict, eta = snapshot.verdict, snapshot.eta
+    word = f"{SIGNS[TONES[verdict.verdict]]} {verdict.verdict.value.upper()}"
+    known = eta.at is not None and not words.has_ended(eta, now) and not words.link_broken(snapshot.link)
+    left = f"{units.duration((eta.at - now).total_seconds())} left" if known and eta.at is not None else ""
+    return TONES[verdict.verdict], (words.joined(word, left), word)
 
 
 class TimeLeft(Vertical):

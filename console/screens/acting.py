@@ -13,6 +13,7 @@ from console.act_stakes import with_stakes
 from console.acts import START_STEP, STOP_STEP, ActionPlan, Step, Verb
 from console.job.proof_facts import before_of
 from console.messages import NoticeGiven
+from console.panels.header import HeaderLine
 from console.proving import Proving, proving, taken_up
 from console.screens.act import ROLL_BACK, ActScreen, ActSeen, drains, outcome
 from console.screens.commanded import CommandedScreen
@@ -43,6 +44,8 @@ class ActingScreen(CommandedScreen):
         """What the console was opened with."""
         self._control = control
         self._busy = False
+        self._looking = ""
+        """The act whose plan is waited for."""
         self._board: ActScreen | None = None
         self._proving: Proving | None = None
         self._looked_back = False
@@ -97,22 +100,34 @@ class ActingScreen(CommandedScreen):
             return
         if self._busy:
             self._show_board()
+            if self._looking:
+                self.refuse(f"{self._looking}: its plan comes as soon as the host has answered.")
             return
         self._busy = True
         self.act_on_job(look, name, self._control)
+
+    def _wait_for_host(self, name: str) -> None:
+        """Say in the top line what is waited for, and since when; no name for nothing."""
+        self._looking = name
+        since = f"{self.setup.clock().astimezone(self.setup.zone):%H:%M:%S}"
+        for header in self.query(HeaderLine):  # none once the screen is closed
+            header.tell("act", f"{name}: looking at the host since {since}" if name else "")
 
     @work(group="act", exit_on_error=False)
     async def act_on_job(self, look: Callable[[], Awaitable[ActionPlan]], name: str, control: Controller) -> None:
         """Look, ask, do; what the host refuses becomes a notice."""
         begun = self.act
         try:
+            self._wait_for_host(name)
             plan = with_stakes(await look(), self.known)
+            self._wait_for_host("")
             if await self._agreed(plan):
                 await self._carry_out(self._with_reason(plan), control)
         except RemoteError as error:
             self.post_message(NoticeGiven(f"{name} failed: {error}", "error"))
         finally:
             self._busy = False
+            self._wait_for_host("")
             self.look_again()
             if self.act is not None and self.act is not begun and not self.act.ended:
                 self.act = replace(self.act, ended="The act stopped half way: look at the host before the next one.")

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
 
+LAST = frozenset({"go_back", "show_help", "leave"})
+"""Actions whose keys stay on a narrow screen: the way back, the help, which has all the others, and the way out."""
+
+
 class Shown(NamedTuple):
     """A key of the footer.
 
@@ -26,11 +30,13 @@ class Shown(NamedTuple):
         key: As Textual names it.
         display: As it is written.
         label: What it does, in a word or two.
+        stays: It stays when there is no room for all.
     """
 
     key: str
     display: str
     label: str
+    stays: bool = False
 
     @property
     def width(self) -> int:
@@ -39,7 +45,7 @@ class Shown(NamedTuple):
 
 
 class KeysFooter(Widget, can_focus=False):
-    """The keys that work now; each can be clicked."""
+    """The keys that work now, as many as there is room for; each can be clicked."""
 
     ALLOW_SELECT = False
     COMPONENT_CLASSES: ClassVar[set[str]] = {"keys-footer--key", "keys-footer--label", "keys-footer--hover"}
@@ -78,7 +84,20 @@ class KeysFooter(Widget, can_focus=False):
             binding = active.binding
             if binding.show and active.enabled and binding.action not in actions:
                 actions.add(binding.action)
-                yield Shown(binding.key, self.app.get_key_display(binding), binding.description)
+                key, stays = self.app.get_key_display(binding), binding.action in LAST
+                yield Shown(binding.key, key, binding.description, stays)
+
+    @property
+    def _fitting(self) -> list[Shown]:
+        """Those that there is room for: the last give way, but for those that stay."""
+        room = self.size.width - sum(shown.width + 1 for shown in self._shown if shown.stays) + 1
+        fitting = []
+        for shown in self._shown:
+            if not shown.stays:
+                room -= shown.width + 1
+            if shown.stays or room >= 0:
+                fitting.append(shown)
+        return fitting
 
     def render(self) -> Text:
         """Draw them side by side, a blank between."""
@@ -86,7 +105,7 @@ class KeysFooter(Widget, can_focus=False):
             self.get_component_rich_style(f"keys-footer--{part}", partial=True) for part in ("key", "label", "hover")
         )
         text = Text(end="", no_wrap=True)
-        for shown in self._shown:
+        for shown in self._fitting:
             over = hover if shown is self._hovered else Style()
             text.append(shown.display, key + over)
             text.append(f" {shown.label}", label + over)
@@ -95,7 +114,7 @@ class KeysFooter(Widget, can_focus=False):
 
     def _at(self, column: int) -> Shown | None:
         """The key that stands in a column."""
-        for shown in self._shown:
+        for shown in self._fitting:
             if 0 <= column < shown.width:
                 return shown
             column -= shown.width + 1

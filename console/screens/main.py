@@ -25,7 +25,7 @@ from console.panels.progress import ProgressPanel
 from console.panels.server import ServerPanel
 from console.panels.status import StatusPanel
 from console.panels.timeline import TimelinePanel
-from console.panels.verdict import VerdictPanel
+from console.panels.verdict import VerdictPanel, badge
 from console.screens.commanded import OperatorPalette
 from console.screens.datasets import DatasetOpeningScreen
 from console.screens.footer import KeysFooter
@@ -143,6 +143,17 @@ class MainScreen(
         self.watch_presence()
         self._following = self.follow_feed()
 
+    def watch_maximized(self) -> None:
+        """Have the verdict in the top line while a pane hides it: it is looked at for two seconds, zoomed or not."""
+        super().watch_maximized()
+        self._keep_verdict_in_sight()
+
+    def _keep_verdict_in_sight(self) -> None:
+        hidden = self.maximized is not None and not isinstance(self.maximized, VerdictPanel)
+        told = badge(self.snapshot, self.now) if hidden and self.snapshot and self.now else ("blind", ())
+        for header in self.query(HeaderLine):  # none before the screen is composed
+            header.verdict = told
+
     def _tick(self) -> None:
         now = self.setup.clock()
         self.query_one(HeaderLine).now = now
@@ -213,6 +224,7 @@ class MainScreen(
             for panel in self.query(Panel):
                 panel.set_reactive(Panel.now, now)
             self.snapshot = message.snapshot
+            self._keep_verdict_in_sight()
         if self.situation != before:
             self.refresh_bindings()
         self.prove(message.snapshot)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from textual.reactive import Reactive
 
 from console.panels.logs import LogsPanel
 from console.panels.panel import Panel
+from console.panels.progress import ProgressPanel
 from console.screens.commanded import CommandedScreen
 
 if TYPE_CHECKING:
+    from textual.binding import ActiveBinding
     from textual.widget import Widget
 
 
@@ -26,6 +29,22 @@ class PanedScreen(CommandedScreen):
         """The pane that has the focus."""
         near = self.focused.ancestors_with_self if self.focused is not None else []
         return next((node for node in near if isinstance(node, Panel)), None)
+
+    @property
+    def active_bindings(self) -> dict[str, ActiveBinding]:
+        """The keys that work now; the footer names the way back out of a pane, and what Enter does in it."""
+        found = super().active_bindings
+        of_use = {"back": self.maximized is not None, "open-dataset": isinstance(self.pane, ProgressPanel)}
+        for key, one in found.items():
+            if of_use.get(one.binding.id or ""):
+                # As a word: not every terminal has the sign that Textual writes for it.
+                display = "enter" if one.binding.key == "enter" else one.binding.key_display
+                found[key] = one._replace(binding=replace(one.binding, show=True, key_display=display))
+        return found
+
+    def watch_maximized(self) -> None:
+        """Name the way back in the footer, or no longer."""
+        self.refresh_bindings()
 
     def action_focus_pane(self, name: str) -> None:
         """Focus a pane; one that has the focus fills the screen, and one that fills it goes back among the others."""

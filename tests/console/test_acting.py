@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -11,6 +13,7 @@ from console.control import Verb
 from console.screens.act import ActScreen
 from console.screens.main import MainScreen
 from remote.errors import LinkLost
+from tests import samples
 from tests.console.fakes_ui import (
     FakeControl,
     FakeFeed,
@@ -18,9 +21,14 @@ from tests.console.fakes_ui import (
     make_app,
     notices,
     screen_text,
+    shown,
     until,
+    was_told,
 )
 from widgets.steps import Steps
+
+if TYPE_CHECKING:
+    from console.acts import ActionPlan
 
 
 async def test_restart_takes_the_new_script_asks_and_shows_its_steps() -> None:
@@ -178,3 +186,25 @@ async def test_acts_are_hidden_and_say_why_when_tried(control: FakeControl | Non
         await until(pilot, lambda: len(notices(app)) == 3, "the reasons")
         assert all(why in told for told in notices(app))
         assert control is None or control.planned == []
+
+
+async def test_while_the_plan_is_waited_for_the_top_line_says_so_and_a_second_press_is_answered() -> None:
+    answered = asyncio.Event()
+
+    class SlowControl(FakeControl):
+        async def plan(self, verb: Verb, script: Path | None = None) -> ActionPlan:
+            await answered.wait()
+            return await super().plan(verb, script)
+
+    feed, control = FakeFeed(), SlowControl()
+    app = make_app(feed, control)
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await pilot.press("R")
+        await until(pilot, lambda: "Restart: looking at the host since" in screen_text(app).split("\n")[0])
+        await pilot.press("R")
+        await until(pilot, lambda: was_told(app, "Restart: its plan comes"))
+        assert control.planned == []
+        answered.set()
+        await asked(pilot)
+        assert "looking at the host" not in screen_text(app)

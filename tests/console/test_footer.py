@@ -109,3 +109,31 @@ async def test_a_key_that_moves_the_focus_draws_what_changes_and_lays_out_nothin
             await until(pilot, partial(says, app, word), word)
             await pilot.pause()
         assert done == []
+
+
+async def test_on_a_narrow_screen_help_and_quit_stay() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(60, 24)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await until(pilot, partial(says, app, "q Quit"), "the way out")
+        assert "h Health" in last_row(app)
+        assert "? Help" in last_row(app)
+        await pilot.resize_terminal(20, 24)
+        await until(pilot, lambda: last_row(app).rstrip() == "? Help q Quit", "the way out")
+
+
+async def test_a_pane_names_its_own_keys_and_the_way_back() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(80, 24)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await until(pilot, partial(says, app, "q Quit"), "the keys")
+        assert "esc" not in last_row(app)
+        await pilot.press("2")
+        await until(pilot, partial(says, app, "enter Open"), "what Enter does")
+        await pilot.press("2")
+        await until(pilot, partial(says, app, "esc Back"), "the way back")
+        await pilot.press("5")
+        await until(pilot, partial(says, app, "left Earlier"), "the timeline's keys")
+        assert "q Quit" in last_row(app)

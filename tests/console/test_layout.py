@@ -242,3 +242,19 @@ async def test_the_mouse_goes_to_panes_scrolls_them_and_presses_keys() -> None:
         await pilot.pause()
         await pilot._post_mouse_events([events.MouseScrollDown], box, (10, 10), 0)
         await until(pilot, lambda: box.scroll_y > 0, "the wheel")
+
+
+@pytest.mark.parametrize("size", [(60, 24), (80, 24), (120, 36)])
+async def test_a_pane_that_fills_the_screen_leaves_the_verdict_in_the_top_line(size: tuple[int, int]) -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=size) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await pilot.press("4", "4")
+        await until(pilot, lambda: main_screen(app).maximized is not None)
+        assert "✓ WAIT" in screen_text(app).split("\n")[0]
+        await shown(pilot, feed, samples.intervene())
+        assert "✗ INTERVENE" in screen_text(app).split("\n")[0]
+        await pilot.press("escape")
+        await until(pilot, lambda: main_screen(app).maximized is None)
+        assert "INTERVENE" not in screen_text(app).split("\n")[0]
