@@ -13,6 +13,7 @@ from console.panels import words
 from widgets.drawn import drawn, without_bars
 from widgets.moves import MOVES, scroll_half_page
 from widgets.plain import clean
+from widgets.titled import Titled
 
 if TYPE_CHECKING:
     from datetime import datetime, tzinfo
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from console.kept import Kept
 
 
-class Panel(Vertical, can_focus=True):
+class Panel(Titled, Vertical, can_focus=True):
     """A part of the screen that shows a part of the snapshot; the screen binds ``snapshot`` and ``now``."""
 
     HELP: ClassVar[str] = ""
@@ -118,5 +119,5 @@ class Panel(Vertical, can_focus=True):
         title = clean(f"{self.TITLE} · {note}" if note else self.TITLE)
         if title != self._said:
             self._said = title
-            self.border_title = Content(title)
+            self.retitle(Content(title))
         self.set_class(old, "-old")
