@@ -28,10 +28,14 @@ def with_stakes(plan: ActionPlan, snapshot: Snapshot | None) -> ActionPlan:
     if plan.refusal is not None and plan.process is None:
         return plan
     checks = plan.checks if plan.verb is Verb.STOP or snapshot is None else (*plan.checks, server_check(snapshot))
-    told: tuple[str, ...] = ("What is done and in flight is not known: no log of the run has been read.",)
+    cost: tuple[str, ...] = ("What is done and in flight is not known: no log of the run has been read.",)
+    kept: tuple[str, ...] = ()
     if snapshot is not None and snapshot.datasets:
-        told = (*cost_lines(plan, snapshot), *kept_lines(snapshot))
-    return replace(plan, lines=(*plan.lines[: plan.about], *told, *plan.lines[plan.about :]), checks=checks)
+        cost, kept = tuple(cost_lines(plan, snapshot)), tuple(kept_lines(snapshot))
+    # The cost stands right below the process: a long command would push it off a short screen.
+    first = min(1, plan.about)
+    head, about, rest = plan.lines[:first], plan.lines[first : plan.about], plan.lines[plan.about :]
+    return replace(plan, lines=(*head, *cost, *about, *kept, *rest), checks=checks)
 
 
 def kept_lines(snapshot: Snapshot) -> Iterator[str]:

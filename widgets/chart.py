@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import pairwise
+from itertools import groupby, pairwise
+from operator import itemgetter
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.cells import cell_len
@@ -74,6 +75,29 @@ def plot(columns: Sequence[Column | None], width: int, height: int, bottom: floa
     return ["".join(map(chr, row)) for row in cells]
 
 
+def below(lines: Sequence[str]) -> list[list[tuple[str, bool]]]:
+    """Part the lines of a curve into what lies below it and what does not, so that a level is seen from far away.
+
+    Args:
+        lines: As ``plot`` gives them.
+
+    Returns:
+        For each line its pieces, each with whether it is below the curve; a gap has nothing below it.
+    """
+    width, blank = len(lines[0]) if lines else 0, chr(BLANK)
+    deepest = [max((row for row, line in enumerate(lines) if line[at] != blank), default=-1) for at in range(width)]
+    parted = []
+    for row, line in enumerate(lines):
+        marked = zip(line, (0 <= deep < row for deep in deepest), strict=True)
+        parted.append(
+            [
+                ("".join(character for character, _ in group), is_below)
+                for is_below, group in groupby(marked, key=itemgetter(1))
+            ]
+        )
+    return parted
+
+
 def _fitted(columns: Sequence[Column | None], count: int) -> list[Column | None]:
     """So many columns as there are dots."""
     there = [_finite(column) for column in columns]
@@ -122,7 +146,13 @@ class Chart(Widget):
     as there are two rows, the edges as long as there are four.
     """
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"chart--title", "chart--note", "chart--line", "chart--scale"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "chart--title",
+        "chart--note",
+        "chart--line",
+        "chart--below",
+        "chart--scale",
+    }
     """Parts that CSS can reach."""
 
     DEFAULT_CSS = """
@@ -133,6 +163,7 @@ class Chart(Widget):
         & > .chart--title { color: $foreground; text-style: bold; }
         & > .chart--note { color: $foreground-muted; }
         & > .chart--line { color: $primary; }
+        & > .chart--below { color: $primary; background: $primary 25%; }
         & > .chart--scale { color: $foreground-muted; }
     }
     """
@@ -190,13 +221,14 @@ class Chart(Widget):
         lines = plot(self.columns, width - taken - 1, height, bottom, top)
         if taken < 0:
             return [[(line, "chart--line")] for line in lines], 0
+        parted = [[(text, f"chart--{'below' if under else 'line'}") for text, under in row] for row in below(lines)]
         marks = {0: high} if height == 1 else {0: high, height - 1: low}
         return [
             [
                 (f"{marks.get(row, '').rjust(taken)}{TICK if row in marks else EDGE}", "chart--scale"),
-                (line, "chart--line"),
+                *pieces,
             ]
-            for row, line in enumerate(lines)
+            for row, pieces in enumerate(parted)
         ], taken + 1
 
     def render(self) -> Content:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from textual.binding import Binding, BindingType
+from textual.content import Content
 from textual.message import Message
 from textual.reactive import var
 
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from textual import events
+    from textual.app import RenderResult
+    from textual.geometry import Size
 
     from console.job.snapshot import Snapshot
 
@@ -45,15 +48,25 @@ TONES: dict[DatasetState, Tone] = {
 """What each state feels like."""
 
 
-def summary(views: Sequence[DatasetView]) -> str:
-    """Give how far the whole run is, in datasets, prompts and tokens."""
+def summary(views: Sequence[DatasetView], left: int | None = None) -> str:
+    """Give how far the whole run is, in datasets and tokens.
+
+    Args:
+        views: The datasets.
+        left: Tokens still to be made; None when unknown, then the budgets stand for the whole.
+    """
     if not views:
         return "none known yet"
     ended = sum(view.state in ENDED for view in views)
     known = [view.tokens for view in views if view.tokens is not None]
     have = units.tokens(sum(known) if known else None)
     budgets = [view.budget for view in views if view.budget]
-    tokens = f"{have} of {units.tokens(sum(budgets))} tok" if len(budgets) == len(views) else f"{have} tok"
+    whole = ""
+    if left is not None and known:
+        whole = f" of ~{units.tokens(sum(known) + left)}" if left else ""
+    elif len(budgets) == len(views):
+        whole = f" of {units.tokens(sum(budgets))}"
+    tokens = f"{have}{whole} tok"
     errors = units.plural(sum(view.errors for view in views), "error") if any(map(is_seen, views)) else "-- errors"
     return words.joined(f"{ended} of {len(views)} ended", tokens, errors)
 
@@ -134,6 +147,14 @@ completion, completion tokens of the budget, requests a second. On a narrow scre
         """Give the dataset at the cursor, else the one at work, as one line."""
         return (" ".join(without_bars(row) for row in drawn(self._meters[self._place])),) if self._meters else ()
 
+    def render(self) -> RenderResult:
+        """Draw nothing behind the meters; without one Textual would write the widget's own name there."""
+        return super().render() if self._meters else Content()
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        """No row without a dataset: the title says that none is known."""
+        return super().get_content_height(container, viewport, width) if self._meters else 0
+
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Draw the datasets, adding those that are new."""
         views = snapshot.datasets
@@ -146,7 +167,7 @@ completion, completion tokens of the budget, requests a second. On a narrow scre
         broken = words.link_broken(snapshot.link)
         newest = max((view.updated_at for view in views if view.updated_at), default=None)
         age = words.as_of(words.seen_until(newest, snapshot.link), now, self.zone)
-        self.say(words.joined(age if broken else "", summary(views)), old=broken)
+        self.say(words.joined(age if broken else "", summary(views, snapshot.eta.tokens_left)), old=broken)
 
     def _show_lines(self, views: Sequence[DatasetView], now: datetime) -> None:
         """Lay the lines, one for each dataset."""

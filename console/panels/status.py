@@ -53,22 +53,22 @@ def link(view: LinkView, now: datetime) -> Shown:
     return "bad", view.state, words.joined(again, f"{since} ago" if since else "", view.reason)
 
 
-def health(view: HealthView, now: datetime, usual: Usual = Usual()) -> Shown:
-    """Word the newest health check, with its age."""
+def health(view: HealthView, now: datetime, usual: Usual = Usual(), *, seen: bool = True) -> Shown:
+    """Word the newest health check, with its age; while the host can't be seen it is what was, and no sign of now."""
     asked = units.age(view.checked_at, now) if view.checked_at else ""
     if view.state == "ok":
-        old = words.is_stale(view.checked_at, now, usual.health_s)
+        old = not seen or words.is_stale(view.checked_at, now, usual.health_s)
         answer = units.latency(view.latency_s)
         return ("unknown", "was ok", words.joined(answer, asked)) if old else ("ok", "ok", words.joined(answer, asked))
     if view.state == "failing":
         answer = view.error or f"answered {view.status}"
         since = units.duration((now - view.failing_since).total_seconds()) if view.failing_since else ""
-        return "bad", "failing", words.joined(since, answer, asked)
+        return ("bad", "failing", words.joined(since, answer, asked)) if seen else ("unknown", "failed", asked)
     return ("busy", "asking", "") if view.state == "asking" else ("unknown", units.UNKNOWN, "not asked yet")
 
 
-def job(view: JobView, now: datetime, usual: Usual = Usual()) -> Shown:
-    """Word the job's process: pid and age, or how it ended."""
+def job(view: JobView, now: datetime, usual: Usual = Usual(), *, seen: bool = True) -> Shown:
+    """Word the job's process: pid and age, or how it ended; as it was while the host can't be seen."""
     if view.alive is None:
         return "unknown", units.UNKNOWN, "not asked yet"
     asked = words.old(view.checked_at, now, usual.look_s)
@@ -76,10 +76,10 @@ def job(view: JobView, now: datetime, usual: Usual = Usual()) -> Shown:
         age = units.duration((now - view.started_at).total_seconds()) if view.started_at else ""
         found = "started by hand" if view.adopted else ""
         detail = words.joined(f"pid {view.pid}", age, asked, found)
-        return ("unknown", "was up", detail) if asked else ("ok", "up", detail)
+        return ("unknown", "was up", detail) if asked or not seen else ("ok", "up", detail)
     if view.finished:
         return "ok" if view.finished == "done" else "warn", "ended", words.joined(view.finished, asked)
-    return "bad", "gone", words.joined("the host has no process of the job", asked)
+    return "bad" if seen else "unknown", "gone", words.joined("the host has no process of the job", asked)
 
 
 class StatusPanel(Panel):
@@ -117,11 +117,12 @@ class StatusPanel(Panel):
 
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Set the lamps."""
+        seen = not words.link_broken(snapshot.link)
         shown = {
             "link": link(snapshot.link, now),
-            "health": health(snapshot.health, now, self._usual),
-            "job": job(snapshot.job, now, self._usual),
+            "health": health(snapshot.health, now, self._usual, seen=seen),
+            "job": job(snapshot.job, now, self._usual, seen=seen),
         }
         for name, lamp in self._lamps.items():
             lamp.state, lamp.word, lamp.detail = shown[name]
-        self.set_class(words.link_broken(snapshot.link), "-broken")
+        self.set_class(not seen, "-broken")

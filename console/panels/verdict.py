@@ -18,6 +18,7 @@ from widgets.plain import clean
 from widgets.still import Still
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from datetime import datetime, tzinfo
 
     from textual.app import ComposeResult
@@ -54,9 +55,11 @@ def asides(verdict: Verdict, now: datetime, zone: tzinfo | None) -> tuple[str, .
     )
 
 
-def foot(verdict: Verdict) -> str:
-    """Give what to do: what stays in sight."""
-    return f"Do: {verdict.action}" if verdict.action else ""
+def foot(verdict: Verdict, key: str = "") -> str:
+    """Give what to do, with the key that does it: what stays in sight."""
+    if not verdict.action:
+        return ""
+    return f"Do: [{key}] {verdict.action}" if key else f"Do: {verdict.action}"
 
 
 def badge(snapshot: Snapshot, now: datetime) -> tuple[CardTone, tuple[str, ...]]:
@@ -94,7 +97,7 @@ class TimeLeft(Vertical):
         self._figure = Large()
         self._span = Still(id="span", markup=False)
         self._ending = Still(id="ending", markup=False)
-        self._shown: tuple[Eta, datetime, str] | None = None
+        self._shown: tuple[Eta, datetime, str, str] | None = None
 
     def compose(self) -> ComposeResult:
         """Stack the figure, its range and the clock times."""
@@ -114,17 +117,18 @@ class TimeLeft(Vertical):
         if self._shown is not None:
             self.show(*self._shown)
 
-    def show(self, eta: Eta, now: datetime, known: str) -> None:
+    def show(self, eta: Eta, now: datetime, known: str, done: str = "") -> None:
         """Draw it.
 
         Args:
             eta: The run's end.
             now: The present.
             known: Of when it is, where it is out of date; else nothing.
+            done: How far the run is; nothing while unknown.
         """
-        self._shown = eta, now, known
+        self._shown = eta, now, known, done
         self.set_class(bool(known), "-old")
-        phrases = words.ending(eta, now, self._zone)
+        phrases = words.ending(eta, now, self._zone, done)
         if not self.has_class("-block"):
             fitting = words.first_fitting(self.content_size.width, *(words.joined(text, known) for text in phrases))
             self._ending.write(Content(clean(fitting)))
@@ -133,7 +137,7 @@ class TimeLeft(Vertical):
         self._figure.text = figure
         self._span.write(Content(clean(span)))
         self._span.set_class(bool(span), "-said")
-        self._ending.write(Content("\n".join(clean(text) for text in (ending, known) if text)))
+        self._ending.write(Content("\n".join(clean(text) for text in (ending, done, known) if text)))
 
 
 def block_of(eta: Eta, now: datetime, zone: tzinfo | None) -> tuple[str, str, str]:
@@ -190,9 +194,16 @@ Source: all of the logs, the server's health and figures, and the job's process.
     deep: reactive[bool] = reactive(False)
     """Whether there are rows for a headline under a large word, too; as above."""
 
-    def __init__(self, zone: tzinfo | None = None, *, id: str | None = None) -> None:  # noqa: A002 -- textual's name for it
-        """Take the operator's zone; None is this machine's."""
+    def __init__(
+        self,
+        zone: tzinfo | None = None,
+        key_for: Callable[[str], str] | None = None,
+        *,
+        id: str | None = None,  # noqa: A002 -- textual's name for it
+    ) -> None:
+        """Take the operator's zone, None is this machine's, and what gives the key that does what a cause asks for."""
         super().__init__(zone, id=id)
+        self._key_for = key_for or (lambda _cause: "")
         self._card = Card()
         self._left = TimeLeft(zone, id="left")
         self._columns = 0
@@ -215,7 +226,8 @@ Source: all of the logs, the server's health and figures, and the job's process.
         """Give all of it in words; what is drawn large is no text."""
         if self.snapshot is None or self.now is None:
             return (self.TITLE,)
-        verdict, ends = self.snapshot.verdict, words.ending(self.snapshot.eta, self.now, self.zone)
+        done = words.far(self.snapshot.datasets, self.snapshot.eta)
+        verdict, ends = self.snapshot.verdict, words.ending(self.snapshot.eta, self.now, self.zone, done)
         told = (asides(verdict, self.now, self.zone)[0], *verdict.evidence, foot(verdict), ends[0])
         return (f"{verdict.verdict.value.upper()}: {clean(verdict.headline)}", *(clean(text) for text in told if text))
 
@@ -251,8 +263,8 @@ Source: all of the logs, the server's health and figures, and the job's process.
         self._card.headline = verdict.headline
         self._card.asides = asides(verdict, now, self.zone)
         self._card.facts = verdict.evidence
-        self._card.foot = foot(verdict)
+        self._card.foot = foot(verdict, self._key_for(verdict.cause))
         self.set_class(verdict.action is not None, "-urgent")
         broken = words.link_broken(snapshot.link) and snapshot.eta.at is not None
         known = words.as_of(words.seen_until(snapshot.at, snapshot.link), now, self.zone) if broken else ""
-        self._left.show(snapshot.eta, now, known)
+        self._left.show(snapshot.eta, now, known, words.far(snapshot.datasets, snapshot.eta))

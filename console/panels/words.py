@@ -9,9 +9,10 @@ from rich.cells import cell_len
 from console.job import units
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime, tzinfo
 
-    from console.job.snapshot import Eta, LinkView
+    from console.job.snapshot import DatasetView, Eta, LinkView
 
 STALE_S = 60.0
 """Seconds after which a figure says how old it is: ten times the slowest ordinary report of a server under load."""
@@ -74,13 +75,38 @@ def as_of(at: datetime | None, now: datetime, zone: tzinfo | None) -> str:
     return f"as of {clock(at, now, zone)}, {old(at, now)}" if is_stale(at, now) else ""
 
 
-def ending(eta: Eta, now: datetime, zone: tzinfo | None) -> tuple[str, ...]:
+def share_done(views: Sequence[DatasetView], eta: Eta) -> float | None:
+    """Give how far the whole run is, 0 to 1: the tokens made, of these and those that are still to be made.
+
+    Budgets are no measure of the whole: what ends with its last prompt never meets its own.
+
+    Args:
+        views: The datasets.
+        eta: The run's end, with the tokens left.
+
+    Returns:
+        The share; None while the tokens left, or made, are unknown.
+    """
+    made = sum(view.tokens or 0 for view in views)
+    if eta.tokens_left is None or made + eta.tokens_left <= 0:
+        return None
+    return made / (made + eta.tokens_left)
+
+
+def far(views: Sequence[DatasetView], eta: Eta) -> str:
+    """Give how far the whole run is: ``41 % done``; nothing while unknown, and all only when nothing is left."""
+    share = share_done(views, eta)
+    return "" if share is None else f"{int(share * 100 + 1e-9)} % done"
+
+
+def ending(eta: Eta, now: datetime, zone: tzinfo | None, done: str = "") -> tuple[str, ...]:
     """Give the run's end on one line, in ever fewer words: clock time, time left, both with their range; or why none.
 
     Args:
         eta: The run's end.
         now: The present.
         zone: The operator's zone; None is this machine's.
+        done: How far the run is, as ``far`` says it; stands before the rest while it has not ended.
     """
     if eta.at is None:
         return (f"Ends {units.UNKNOWN}  {eta.basis}".rstrip(),)
@@ -88,11 +114,12 @@ def ending(eta: Eta, now: datetime, zone: tzinfo | None) -> tuple[str, ...]:
         return (f"Ended {clock(eta.at, now, zone)}, {units.age(eta.at, now)}",)
     when, left = clock(eta.at, now, zone), units.duration((eta.at - now).total_seconds())
     if eta.low is None or eta.high is None:
-        return (f"Ends {when}, {left} left", f"Ends {when}")
+        return (joined(done, f"Ends {when}, {left} left"), f"Ends {when}")
     sure = f"{units.percent(eta.coverage)} sure"
     low, high = clock(eta.low, now, zone), clock(eta.high, now, zone)
     return (
-        f"{left} left ({span_left(eta, now)}) · Ends {when} ({low} to {high}), {sure}",
+        joined(done, f"{left} left ({span_left(eta, now)})", f"Ends {when} ({low} to {high}), {sure}"),
+        joined(done, f"{left} left", f"Ends {when} ({low} to {high}), {sure}"),
         f"{left} left · Ends {when} ({low} to {high}), {sure}",
         f"{left} left · Ends {when} ({low} to {high})",
         f"{left} left, ends {low} to {high}",

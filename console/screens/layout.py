@@ -85,6 +85,7 @@ MainScreen {
         max-height: 100% !important;
         overflow-y: auto;
         Card { max-height: 100% !important; }
+        #chart { height: 1fr !important; }
     }
 }
 """

@@ -32,6 +32,7 @@ from console.screens.footer import KeysFooter
 from console.screens.journaling import JournalingScreen
 from console.screens.layout import DEEP_FROM, HEIGHTS, LAYOUT, TALL_FROM, TIMELINE_FROM, WIDTHS, class_of
 from console.screens.paned import PanedScreen
+from console.screens.remedies import remedy
 from console.screens.remembering import RememberingScreen
 from console.screens.server_acting import ServerActingScreen
 from console.screens.welcoming import WelcomingScreen
@@ -105,7 +106,7 @@ class MainScreen(
         """Lay the panes; what they show is bound to this screen."""
         zone = self.setup.zone
         yield HeaderLine(self.setup.host, self.setup.notes, zone).data_bind(MainScreen.now)
-        verdict, line = VerdictPanel(zone, id="verdict"), TimelinePanel(zone, id="timeline")
+        verdict, line = VerdictPanel(zone, self.key_for, id="verdict"), TimelinePanel(zone, id="timeline")
         size = self.app.size
         # All that follows from the size is there before the first frame, which would be laid out twice otherwise.
         self.add_class(class_of(WIDTHS, size.width), class_of(HEIGHTS, size.height))
@@ -200,6 +201,10 @@ class MainScreen(
         """What the guards look at."""
         link = self.snapshot.link.state if self.snapshot is not None else ""
         return commands.Situation(self.setup.read_only, self._control is not None, link, can_serve=self.can_serve)
+
+    def key_for(self, cause: str) -> str:
+        """Give the key that does what a verdict of this cause asks for; empty where none does."""
+        return remedy(cause, self.keymap, self.situation, has_script=self.setup.new_script is not None)
 
     @property
     def known(self) -> Snapshot | None:

@@ -36,6 +36,7 @@ class RememberingScreen(CopyingScreen):
             pane = next((panel for panel in self.query(Panel) if panel.id == zoomed), None)
             if pane is not None:  # else it is a pane of another version
                 self.maximize(pane, container=False)
+                self.call_after_refresh(pane.focus_pane)  # as when it is filled by key: its keys work at once
         self._restored = True
 
     def remember(self) -> None:

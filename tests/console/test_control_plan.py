@@ -150,6 +150,12 @@ def test_what_is_kept_and_lost_stands_after_the_process() -> None:
     assert [check.state for check in plan.checks] == ["ok"]
 
 
+def test_the_cost_stands_before_a_long_command() -> None:
+    plan = replace(PLAN, lines=("Running: process 1.", "Its command: long.", "Stop: asked."), about=2)
+    words = [line.partition(":")[0] for line in with_stakes(plan, replace(samples.healthy(), restart=COST)).lines]
+    assert words == ["Running", "Cost", "Its command", "Kept", "Kept", "Kept", "Not begun", "Stop"]
+
+
 def test_figures_from_before_a_cut_say_so() -> None:
     lost = replace(samples.link_lost(), restart=COST)
     assert any("These figures are from" in line for line in with_stakes(PLAN, lost).lines)

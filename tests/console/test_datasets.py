@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from console.job.snapshot import DatasetState, DatasetView, Trend
+from console.job.snapshot import DatasetState, DatasetView, LinkView, Trend
 from console.panels import dataset_columns as columns
 from console.panels.dataset_columns import Parts, laid, parts
 from console.panels.progress import ProgressPanel
@@ -294,3 +294,15 @@ async def test_before_any_dataset_is_known_there_is_none_to_open() -> None:
         await pilot.press("enter")
         await until(pilot, lambda: bool(notices(app)), "a word")
         assert notices(app)[0] == "No dataset is known yet."
+
+
+async def test_a_pane_without_datasets_shows_its_title_and_nothing_else() -> None:
+    feed = FakeFeed()
+    app = make_app(feed)
+    async with app.run_test(size=(80, 24)) as pilot:
+        nothing = replace(samples.healthy(), datasets=(), link=LinkView("lost", since=samples.NOW))
+        for snapshot in (nothing, replace(nothing, link=samples.healthy().link), nothing):
+            await shown(pilot, feed, snapshot)
+            await pilot.pause()
+            assert "ProgressPanel" not in screen_text(app)
+        assert "none known yet" in screen_text(app)

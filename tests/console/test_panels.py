@@ -289,3 +289,23 @@ def test_what_is_asked_seldom_is_old_only_when_it_is_overdue() -> None:
         asked = ago(minutes=minutes)
         assert status.health(HealthView("ok", status=200, latency_s=1.0, checked_at=asked), NOW, seldom)[0] == state
         assert status.job(JobView(pid=7, alive=True, checked_at=asked), NOW, seldom)[0] == state
+
+
+def test_how_far_the_run_is_counts_what_is_left_and_not_the_budgets() -> None:
+    views = (replace(samples.healthy().datasets[0], tokens=3_000_000, budget=10_000_000),)
+    assert words.far(views, Eta(tokens_left=1_000_000)) == "75 % done"
+    assert words.far(views, Eta(tokens_left=1)) == "99 % done"
+    assert words.far(views, Eta(tokens_left=0)) == "100 % done"
+    assert words.far(views, Eta()) == ""
+    assert words.far((), Eta(tokens_left=0)) == ""
+    assert "3.0 M of ~4.0 M tok" in progress.summary(views, 1_000_000)
+    assert "3.0 M tok" in progress.summary(views, 0)
+    assert "3.0 M of 10.0 M tok" in progress.summary(views)
+
+
+def test_without_a_link_no_lamp_says_that_all_is_well() -> None:
+    healthy = samples.healthy()
+    assert status.health(healthy.health, NOW, seen=False)[:2] == ("unknown", "was ok")
+    assert status.job(healthy.job, NOW, seen=False)[:2] == ("unknown", "was up")
+    assert status.job(replace(healthy.job, alive=False), NOW, seen=False)[0] == "unknown"
+    assert status.health(replace(healthy.health, state="failing"), NOW, seen=False)[0] == "unknown"

@@ -18,7 +18,7 @@ from console.panels import server_words as words
 from console.panels.server import DEFAULT_SPAN, ServerPanel
 from console.replay_commands import REPLAYED
 from tests import samples
-from tests.console.fakes_ui import FakeFeed
+from tests.console.fakes_ui import FakeFeed, main_screen, make_app, until
 from tests.widgets.stage import screen_text
 from widgets.chart import Chart
 from widgets.trend import Trend
@@ -202,3 +202,13 @@ def test_in_a_replay_the_brackets_go_through_time_and_others_choose_the_span() -
         "span-shorter",
         "span-longer",
     ]
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36), (200, 50)])
+async def test_the_chart_grows_with_the_pane_that_fills_the_screen(size: tuple[int, int]) -> None:
+    feed = FakeFeed()
+    app = make_app(feed)
+    async with app.run_test(size=size) as pilot:
+        feed.put(SnapshotTaken(samples.healthy()))
+        await pilot.press("3", "3")
+        await until(pilot, lambda: main_screen(app).query_one("#chart").size.height >= min(24, size[1] - 6))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.widgets.stage import NASTY, WIDTHS, Stage, rows, safe
-from widgets.chart import BLANK, Chart, plot, short
+from widgets.chart import BLANK, Chart, below, plot, short
 
 
 def dots(lines: list[str]) -> list[list[int]]:
@@ -115,3 +115,13 @@ async def test_it_draws_nothing_and_everything(columns: tuple[tuple[float, float
         await pilot.pause()
         assert safe("\n".join(rows(chart)))
         assert all(cell_len(line) <= 40 for line in rows(chart))
+
+
+def test_what_lies_below_the_curve_is_told_apart_and_a_gap_has_nothing_below() -> None:
+    lines = plot([(1.0, 1.0), (1.0, 1.0), None, None, (0.0, 0.0), (0.0, 0.0)], 3, 2, 0.0, 1.0)
+    assert ["".join(text for text, _ in row) for row in below(lines)] == lines
+    assert [[(len(text), under) for text, under in row] for row in below(lines)] == [
+        [(3, False)],
+        [(1, True), (2, False)],
+    ]
+    assert below([]) == []
