@@ -24,27 +24,36 @@ class Cadence:
         self._last: dict[str, datetime] = {}
         self._usual: dict[str, float] = {}
         self._idle: set[str] = set()
+        self._busy: set[str] = set()
 
     def reset(self) -> None:
         """A new server: nothing is known of its reports."""
         self._last.clear()
         self._usual.clear()
         self._idle.clear()
+        self._busy.clear()
 
     def idle(self, rank: str) -> None:
         """The rank was seen with nothing to decode, so its next report spans idle time."""
         self._idle.add(rank)
 
+    def busy(self, rank: str) -> None:
+        """The rank was seen to compute prompts beside what it decodes: its next report is late for that.
+
+        After idle time the first prompts find nothing to decode.
+        """
+        self._busy.add(rank)
+
     def suspect(self, rank: str, at: datetime) -> bool:
         """Whether the throughput reported at ``at`` is falsely low: the rank's first, or one that spans idle time."""
         last = self._last.get(rank)
         self._last[rank] = at
+        idle, busy = rank in self._idle, rank in self._busy
+        self._idle.discard(rank)
+        self._busy.discard(rank)
         if last is None:
-            self._idle.discard(rank)
             return True
         gap = max(0.0, (at - last).total_seconds())
         usual = self._usual.get(rank)
-        spans_idle = rank in self._idle or (usual is not None and gap > max(_LONG * usual, _SHORTEST_S))
-        self._idle.discard(rank)
         self._usual[rank] = gap if usual is None else (usual + gap) / 2
-        return spans_idle
+        return idle or (not busy and usual is not None and gap > max(_LONG * usual, _SHORTEST_S))

@@ -56,6 +56,7 @@ class Limits:
         errors_new: Errors in ``errors_window_s`` from which on they rise.
         errors_window_s: Seconds.
         idle_s: Seconds the server may be idle with requests in flight: a job pauses a minute before another attempt.
+        guessed_s: Likewise where the job's times are guessed, and may be off by minutes.
         old_s: Seconds from which on a figure's age is said beside it.
         look_doubt_s: Seconds by which the job's last line must be older than the look that missed its process: the job
             may have been started in between, and a stamp is cut to a whole second.
@@ -147,6 +148,7 @@ class Limits:
     errors_new: int = 10
     errors_window_s: float = 600.0
     idle_s: float = 150.0
+    guessed_s: float = 1_800.0
     old_s: float = 60.0
     look_doubt_s: float = 2.0
     first_completions: int = 50

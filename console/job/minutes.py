@@ -49,6 +49,8 @@ class Minutes:
         learned: The reference as it was when it was last worth learning from.
         former: The reference of the server process before; None without one.
         renewed_s: When the newest process began, seconds since the epoch; None before a restart was seen.
+        pending: Rank to the prompt tokens computed since its newest report: they belong to the next one, which spans
+            the time that they took.
     """
 
     limit: int = 8192
@@ -59,6 +61,7 @@ class Minutes:
     learned: Reference = field(default_factory=Reference)
     former: Reference | None = None
     renewed_s: float | None = None
+    pending: tuple[tuple[str, int], ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks)) + len(self.tail) + (self.open is not None)
@@ -94,6 +97,7 @@ class MinutesDraft:
         "_learned",
         "_limit",
         "_next_s",
+        "_pending",
         "_reference",
         "_renewed_s",
         "_sums",
@@ -105,6 +109,7 @@ class MinutesDraft:
         self._limit, self._chunks, self._tail = minutes.limit, minutes.chunks, list(minutes.tail)
         self._reference, self._learned = minutes.reference, minutes.learned
         self._former, self._renewed_s = minutes.former, minutes.renewed_s
+        self._pending = dict(minutes.pending)
         newest = minutes.open
         self._time_s = newest.time_s if newest else 0
         self._next_s = self._time_s + STEP_S if newest else 0
@@ -114,7 +119,7 @@ class MinutesDraft:
         self,
         event: ServerLoad,
         at: datetime,
-        former: RankReport,
+        former: RankReport | None,
         ranks: int,
         capacity: ServerCapacity | None,
     ) -> None:
@@ -123,12 +128,14 @@ class MinutesDraft:
         Args:
             event: What it said.
             at: Its time.
-            former: The rank's report before.
+            former: The rank's report before; None for its first, which says nothing of how long it took.
             ranks: Ranks at work.
             capacity: What a rank can hold, when that is known.
         """
-        span_s = (at - former.at).total_seconds()
-        if not 0.0 < span_s <= _GAP_S or not former.load.running:
+        span_s = 0.0 if former is None else (at - former.at).total_seconds()
+        # A report of the same second as the last one ends no interval.
+        prompts = self._pending.pop(event.rank, 0) if former is None or span_s > 0.0 else 0
+        if former is None or not 0.0 < span_s <= _GAP_S or not former.load.running:
             if event.preemptions:
                 self.retracted(event.preemptions, at)
             return
@@ -146,15 +153,16 @@ class MinutesDraft:
         if event.gen_throughput is not None and not event.suspect_throughput:
             sums[_GOOD] += span_s
             sums[_MADE] += event.gen_throughput * span_s
+            sums[_PROMPT] += prompts
         if event.preemptions:
             sums[_RETRACTED] += event.preemptions
-        if 0.0 < event.prompt_tokens_s < _FASTEST:
+        if 0.0 < event.prompt_tokens_s < _FASTEST and not event.suspect_throughput:
             sums[_PROMPT] += round(event.prompt_tokens_s * span_s)
 
     def prefill(self, event: ServerPrefill, at: datetime) -> None:
         """One chunk of prompt work; one older than the newest bin was read twice or came too late."""
         if self._open(at):
-            self._sums[_PROMPT] += event.new_tokens
+            self._pending[event.rank] = self._pending.get(event.rank, 0) + event.new_tokens
             self._sums[_ADMITTED] += event.new_requests
 
     def retracted(self, count: int, at: datetime) -> None:
@@ -176,6 +184,7 @@ class MinutesDraft:
             self._former = whole
         self._reference = self._learned = Reference()
         self._renewed_s = at.timestamp()
+        self._pending = {}
 
     def freeze(self) -> Minutes:
         """The bins as they stand."""
@@ -189,6 +198,7 @@ class MinutesDraft:
             self._learned,
             self._former,
             self._renewed_s,
+            tuple(sorted(self._pending.items())),
         )
 
     def _bin(self) -> Bin:

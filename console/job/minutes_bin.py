@@ -32,7 +32,7 @@ class Bin(NamedTuple):
         usage: Token usage of a rank x seconds.
         held: Tokens held by a rank x seconds; 0 where no report tells.
         made: Tokens made in the good seconds.
-        prompt_tokens: Prompt tokens computed (not found in the prefix cache).
+        prompt_tokens: Prompt tokens computed (not found in the prefix cache) within the good seconds.
         admitted: Requests admitted.
         retracted: Requests retracted or preempted, by the log.
         counted: The same by the metrics page's counter.
@@ -99,16 +99,11 @@ class Step(NamedTuple):
 
 
 def steps_of(bins: Iterable[Bin]) -> list[Step]:
-    """The bins that tell of a step, oldest first.
-
-    Prompt tokens of a bin without a report count to the next one: its first report spans the prefill.
-    """
+    """The bins that tell of a step, oldest first."""
     found: list[Step] = []
-    carried = 0
     for each in bins:
         span_s, good_s, ranks = each.span_s, each.good_s, each.ranks
         if good_s < _LEAST_S or each.made <= 0.0 or each.running <= 0.0:
-            carried = carried + each.prompt_tokens if span_s <= 0.0 else 0
             continue
         scale = ranks / (span_s * span_s)
         running = each.running * scale
@@ -116,10 +111,9 @@ def steps_of(bins: Iterable[Bin]) -> list[Step]:
         seconds = running / made
         held = each.held * scale or each.usage / span_s * _POOL
         per_step = seconds * scale  # of a count in the bin: 1 / wall seconds x seconds per step
-        prompt = (each.prompt_tokens + carried) * per_step if carried or each.prompt_tokens else 0.0
+        prompt = each.prompt_tokens * per_step * span_s / good_s if each.prompt_tokens else 0.0
         spare = each.retractions * each.held / each.running * per_step if each.retracted or each.counted else 0.0
         if spare and not each.admitted:
             prompt += spare  # no prefill lines: vLLM's figure counts each prompt once, however often it is computed
         found.append(Step(each.time_s, seconds, running, held, prompt, made, min(prompt, spare)))
-        carried = 0
     return found

@@ -34,8 +34,6 @@ def with_load(
         reports: The newest report of every rank, this one included.
         capacity: What a rank can hold, when that is known.
     """
-    if former is None:
-        return minutes
     draft = MinutesDraft(minutes)
     draft.load(*told, former, at_work(reports, STALE_RANK.total_seconds()), capacity)
     return draft.freeze()

@@ -11,7 +11,7 @@ alerts).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import exp, log
+from math import exp
 from statistics import fmean, median
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from console.job.limits import Limits
 from console.job.minutes_bin import STEP_S
 from console.job.pace_change import FAST_S, QUARTER_S, SLOW_S, SUSPECT, Looked, fall, long_share
 from console.job.pace_rests import clipped_mean, judged
-from console.job.pace_retractions import Retractions, retractions
+from console.job.pace_retractions import Retractions, retractions, wasted
 from console.job.step_learn import step_model
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Pace:
         ratio_net: As ``ratio_quarter``, with the prefills that retracted requests cost counted as loss; None without
             retractions.
         ratio_net_fast: Likewise over five minutes.
+        ratio_net_slow: Likewise over half an hour.
         retractions: Requests taken out of the running batch lately; None when there were none.
         sd: How unsure ``expected`` is, as a share of it (one standard deviation).
         familiar: The present load was seen early in the run, so that it is judged by its like.
@@ -65,6 +66,7 @@ class Pace:
     ratio_long: float | None
     ratio_net: float | None
     ratio_net_fast: float | None
+    ratio_net_slow: float | None
     sd: float
     familiar: bool
     retractions: Retractions | None = None
@@ -124,8 +126,9 @@ def pace(minutes: Minutes, now_s: float, limits: Limits | None = None) -> Pace |
         ratio_quarter=quarter,
         ratio_slow=slow,
         ratio_long=None if long_ is None else exp(long_),
-        ratio_net=_net(model, last) if lost and quarter is not None else None,
-        ratio_net_fast=_net(model, window) if lost else None,
+        ratio_net=_net(minutes, model, now_s, QUARTER_S, quarter) if lost else None,
+        ratio_net_fast=_net(minutes, model, now_s, FAST_S, fast) if lost else None,
+        ratio_net_slow=_net(minutes, model, now_s, SLOW_S, slow) if lost else None,
         sd=sd,
         familiar=model.familiar(middle.running, middle.held, middle.prompt),
         retractions=retractions(minutes, now_s),
@@ -137,9 +140,6 @@ def _since(half: Sequence[Judged], since_s: float) -> list[Judged]:
     return [each for each in half if each.step.time_s >= since_s]
 
 
-def _net(model: StepModel, window: Sequence[Judged]) -> float:
+def _net(minutes: Minutes, model: StepModel, now_s: float, span_s: float, ratio: float | None) -> float | None:
     """A window's share of what is expected when retracted requests' second prefills are no excuse."""
-    steps = [each.step for each in window]
-    return exp(
-        median([log(each.made / model.expected(each.running, each.held, each.prompt - each.spare)) for each in steps])
-    )
+    return None if ratio is None else ratio * (1.0 - wasted(minutes, model, now_s, span_s))

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from console.job.minutes import Minutes
     from console.job.minutes_bin import Bin
+    from console.job.step_model import StepModel
 
 _FAST_S, _NOW_S = 300.0, 900.0
 """The windows of now, seconds."""
@@ -30,6 +31,10 @@ _LEAST_CHUNKS = 4
 
 _LEAST_BINS = 20
 """Half minutes that the throughput before takes."""
+
+
+_LEAST_ADMITTED = 20
+"""Admissions that a usual prompt takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +73,44 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
         return Retractions(recent * 60.0 / _NOW_S)
     quiet, usual, _ = quantiles(before, n=4)
     return Retractions(recent * 60.0 / _NOW_S, usual, quiet)
+
+
+def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float) -> float:
+    """The share of the time that went into prefills of retracted requests, 0 to 1, by the sums of a window.
+
+    They come in bursts, so that a median of half minutes does not see them:
+
+        again = prompt tokens computed - first admissions x the usual prompt, at most what retracted requests held
+
+    Args:
+        minutes: The server's history.
+        model: What a prompt token costs.
+        now_s: Now on its clock, seconds since the epoch.
+        span_s: The window, seconds.
+    """
+    bins = minutes.bins(now_s - span_s)
+    retracted, running = sum([each.retractions for each in bins]), sum([each.running for each in bins])
+    wall_s = sum([each.wall_s for each in bins])
+    if not retracted or not running or not wall_s:
+        return 0.0
+    held = sum([each.held for each in bins]) / running
+    again, admitted = retracted * held, sum([each.admitted for each in bins])
+    if admitted:  # without prefill lines (vLLM) prompts count once, however often they are computed
+        computed = sum([each.prompt_tokens for each in bins])
+        usual = _usual_prompt(minutes, now_s)
+        first = computed * (1 - min(1.0, retracted / admitted)) if usual is None else usual * (admitted - retracted)
+        again = min(again, computed - max(0.0, first))
+    return min(1.0, max(0.0, again) * model.prompt_s / wall_s)
+
+
+def _usual_prompt(minutes: Minutes, now_s: float) -> float | None:
+    """Prompt tokens computed for an admission while nothing was retracted; None where that was not seen."""
+    ended = now_s - _NOW_S
+    before = [chunk for chunk in minutes.chunks if ended - _BEFORE_S <= chunk[0].time_s <= ended]
+    chunks = [chunk for chunk in before if not any(each.retractions for each in chunk)]
+    admitted = sum([each.admitted for chunk in chunks for each in chunk])
+    computed = sum([each.prompt_tokens for chunk in chunks for each in chunk])
+    return computed / admitted if admitted >= _LEAST_ADMITTED else None
 
 
 def made_share(minutes: Minutes, now_s: float, since_s: float) -> tuple[float, float] | None:

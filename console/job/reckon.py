@@ -41,6 +41,10 @@ _FAR_S = 100 * 365.25 * 86_400
 """No end is told beyond a hundred years: a server that makes next to nothing would otherwise leave the calendar."""
 
 
+_SEEN_ONLY = "That is of the datasets seen so far: nothing says what the job does after them."
+"""Said where neither a plan nor the job's own list tells of what is to come."""
+
+
 _BY = {
     "server": "",
     "progress": " by the job's own counts",
@@ -100,7 +104,10 @@ def reckon(state: State, runs: Sequence[DatasetRun], plan: Plan, first_completio
     if played is None or ahead.unknown:
         return Reckoned(Eta(basis=f"No end can be told: {ahead.unknown}."), ends, ahead.beliefs)
     last = ends[ahead.stages[-1].name]
-    whole = Eta(last.middle, last.low, last.high, COVERAGE, _basis(ahead, played, outlook), round(played.tokens))
+    basis = _basis(ahead, played, outlook)
+    if not (plan.datasets or state.log.order or state.progress.order):
+        basis += " " + _SEEN_ONLY
+    whole = Eta(last.middle, last.low, last.high, COVERAGE, basis, round(played.tokens))
     return Reckoned(whole, ends, ahead.beliefs, _first_due(state, ahead, outlook, current, first_completions))
 
 

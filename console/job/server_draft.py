@@ -67,8 +67,7 @@ class ServerDraft:
                 if gap_s > JUMP_S:
                     self._life = self._life.gap(former, event, at)
         self._place(event.rank, reported(former, event, at))
-        if former is not None:
-            self._minutes.load(event, at, former, self._at_work(), self._capacity)
+        self._minutes.load(event, at, former, self._at_work(), self._capacity)
         self._reported, self._reported_at = True, at
         self._retractions += event.preemptions
         self._flight.load(event, at)

@@ -150,7 +150,9 @@ class SglangLog:
         if (at := stamps.plain(text, seen_at)) is None:
             return None
         rank, running, share = _rank(ranks) if ranks else "", int(now), float(usage)
-        if not running:
+        if running:
+            self._cadence.busy(rank)
+        else:
             self._cadence.idle(rank)
         work = (rank, int(new), int(fresh), int(known), running, int(queue), min(1.0, share))
         return _new(Stamped, (at, _new(ServerPrefill, work), False))
@@ -168,7 +170,9 @@ class SglangLog:
         prefill = read_prefill(stamp.rest, _rank(stamp.ranks))
         if prefill is None:
             return None
-        if prefill.running == 0:
+        if prefill.running:
+            self._cadence.busy(prefill.rank)
+        elif prefill.running == 0:
             self._cadence.idle(prefill.rank)
         return (prefill,)
 

@@ -154,9 +154,15 @@ def test_retractions_with_a_fall_are_thrash() -> None:
     assert speed_retractions.retraction_thrash(context(world)) is None
 
 
-def test_retractions_that_shrink_the_batch_are_thrash_too() -> None:
+def test_retractions_of_a_batch_that_long_answers_shrink_are_only_watched() -> None:
     world = StepWorld(noise=0.03).work(2.0).work(0.4, 14, 8_500, retracted_per_min=8.0)
-    sound(said(context(world)), Judgement.INTERVENE, "retraction_thrash")
+    sound(said(context(world)), Judgement.WATCH, "retractions")
+
+
+def test_prompts_computed_again_and_again_are_thrash_though_each_step_is_as_fast_as_its_load_allows() -> None:
+    world = StepWorld(noise=0.03).work(2.0).work(0.4, 30, 4_000, prompts=24.0, retracted_per_min=160.0)
+    verdict = sound(said(context(world)), Judgement.INTERVENE, "retraction_thrash")
+    assert "fell to 4" in verdict.headline
 
 
 def test_few_requests_that_run_although_many_were_sent() -> None:

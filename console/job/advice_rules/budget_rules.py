@@ -84,10 +84,10 @@ def _rounding(run: DatasetRun, done: int) -> float:
 def _still_full(ctx: Context, concurrency: int, since: int) -> bool:
     """Whether the server holds more than what can be left of the requests that were in flight; by a fresh report.
 
-    Where other clients use the same server nothing can be said.
+    Where other clients use the same server nothing can be said, nor where it is not known when the job said what.
     """
     server = ctx.server
-    if server.running is None or ctx.work_age_s is None or ctx.work_age_s > ctx.limits.old_s:
+    if ctx.job_times_guessed or server.running is None or ctx.work_age_s is None or ctx.work_age_s > ctx.limits.old_s:
         return False
     held, margin = server.running + (server.queue or 0), max(5.0, ctx.limits.over_margin * concurrency)
     return concurrency - since + margin < held <= concurrency + margin

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
-from statistics import median
+from statistics import median, mode
 from typing import TYPE_CHECKING
 
 from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
@@ -182,6 +182,27 @@ class Context:
         """The longest time between the job's newest words, seconds; None of fewer than six."""
         return min((beat for trail in self.trails if (beat := _beat_s(trail)) is not None), default=None)
 
+    @cached_property
+    def sends_on(self) -> bool:
+        """Whether the dataset at work surely has more to send than is in flight, by its prompts and by its budget."""
+        run = self.current
+        if run is None or run.state is not DatasetState.RUNNING or not run.concurrency or run.requests is None:
+            return False
+        if run.requests - run.done_run - run.errors <= run.concurrency:
+            return False
+        flying = _DOUBTED * run.concurrency * (run.mean or run.max_tokens or 0)
+        return run.budget is None or (run.tokens or 0) + flying < run.budget
+
+    @cached_property
+    def job_times_guessed(self) -> bool:
+        """Whether the job's times are guesses: a recorded log without stamps says only how long things took."""
+        return self.state.host.link.fact is None and self.current is not None and self.current.guessed
+
+    @cached_property
+    def job_keeps_time(self) -> bool:
+        """Whether the job speaks by the clock; one that speaks by counts is silent while its server is."""
+        return any(_keeps_time(trail) for trail in self.trails)
+
     def job_time(self, at: datetime | None) -> datetime | None:
         """A time of the job's log on the console's clock."""
         return None if at is None else self.state.job_clock.on_our_clock(at)
@@ -242,6 +263,28 @@ def _beat_s(trail: JobTrail) -> float | None:
     if len(points) < _BEATS // 2:
         return None
     return max([new.time_s - old.time_s for old, new in itertools.pairwise(points)])
+
+
+_DOUBTED = 3.0
+"""By how many means of finished answers those in flight may be longer, and the newest count be late."""
+
+_COUNTED, _COUNT = 0.7, 5
+"""Share of a job's steps that are multiples of one count when it speaks by counts, and the least such count."""
+
+_REGULAR = 1.2
+"""The longest pause of who speaks by the clock is at most so many times the shortest."""
+
+
+def _keeps_time(trail: JobTrail) -> bool:
+    points = list(itertools.pairwise(trail.errors.tail[-_BEATS:]))
+    steps = [new.load - old.load for old, new in points if new.load > old.load]
+    pauses = [new.time_s - old.time_s for old, new in points]
+    if len(pauses) + 1 < _BEATS // 2:
+        return False
+    if not steps or max(pauses) <= _REGULAR * min(pauses):
+        return True
+    count = mode(steps)
+    return count < _COUNT or sum(step % count == 0 for step in steps) < _COUNTED * len(steps)
 
 
 def sentences(*words: str | None) -> tuple[str, ...]:

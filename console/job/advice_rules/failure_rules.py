@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 _KINDS = ("requests failed for good", "attempts failed, to be tried again", "lines of trouble came")
 
 
+_WORDS, _SELDOM_S = 3, 1_800.0
+"""Words of progress that a window holds at least, and how far apart they are taken to be at most, seconds."""
+
+
 @dataclass(frozen=True, slots=True)
 class Failing:
     """Failures in a window.
@@ -113,16 +117,20 @@ def error_storm(ctx: Context) -> Verdict | None:
 
 def _window_s(ctx: Context) -> float:
     """The short window; longer where the job speaks seldom, for it takes two words to see that it goes on."""
-    run = ctx.current
-    marks = run.marks[-2:] if run else ()
-    apart_s = (marks[1].at - marks[0].at).total_seconds() if len(marks) > 1 else 0.0
-    return min(max(ctx.limits.storm_s, 3 * apart_s), 3 * ctx.limits.storm_s)
+    return max(ctx.limits.storm_s, _WORDS * _apart_s(ctx))
+
+
+def _apart_s(ctx: Context) -> float:
+    """Seconds between the job's newest two words of progress; half an hour at most."""
+    marks = ctx.current.marks[-2:] if ctx.current else ()
+    return min(_SELDOM_S, (marks[1].at - marks[0].at).total_seconds()) if len(marks) > 1 else 0.0
 
 
 def _is_storm(ctx: Context, found: Failing) -> bool:
     limits = ctx.limits
     least = limits.storm_share if found.what == _KINDS[0] else limits.storm_tries_share
-    lasts = found.steps > 1 and found.span_s >= limits.storm_span_s and found.last_s <= limits.storm_s
+    recent = found.last_s <= max(limits.storm_s, 2 * _apart_s(ctx))
+    lasts = found.steps > 1 and found.span_s >= limits.storm_span_s and recent
     return lasts and found.new >= limits.storm_errors and found.share >= least
 
 
@@ -147,6 +155,22 @@ def _storm(ctx: Context, what: str, words: str, trail: JobTrail, since: datetime
         f" {ctx.restart_job().words}",
         since=since,
         options=(ctx.restart_job(), ctx.restart_server()),
+    )
+
+
+def fails_at_once(ctx: Context) -> bool:
+    """Whether requests have failed one after the other ever since the server fell silent: they do not reach it.
+
+    Those that a hanging server never answers fail all at the same age, long after.
+    """
+    quiet_s = ctx.idle_s or 0.0
+    storms = (each for trail in ctx.trails for each in _found(ctx, trail, _window_s(ctx)) if each.what != _KINDS[2])
+    return any(
+        each.steps > 1
+        and each.new >= ctx.limits.storm_errors
+        and each.span_s >= quiet_s / 2
+        and each.last_s <= ctx.limits.old_s
+        for each in storms
     )
 
 

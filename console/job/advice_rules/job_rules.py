@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from console.job.job_state import JobTrail
 
 
+_ON_THEIR_WAY = 3.0
+"""Requests that may always be on their way between the job and the server."""
+
+
 def job_dead(ctx: Context) -> Verdict | None:
     """The job's process is gone, or said that it failed, or its log ends as a process dies; and work is left."""
     if not ctx.begun or (ctx.runs and not ctx.unfinished):
@@ -35,7 +39,9 @@ def job_dead(ctx: Context) -> Verdict | None:
     if gone:
         how = f"Its process is gone, first missed {age(since, ctx.now)}."
     elif ended_at:
-        how = f"Its log ends {age(ended_at, ctx.now)}, and the server has had nothing to do since."
+        worked = ctx.work_age_s is not None and ctx.since(ended_at) - ctx.work_age_s > ctx.limits.ending_s
+        since_then = "it has sent nothing since" if worked else "the server has had nothing to do since"
+        how = f"Its log ends {age(ended_at, ctx.now)}, and {since_then}."
     return Verdict(
         Judgement.INTERVENE,
         "job_dead",
@@ -72,11 +78,22 @@ def _ended_by_its_log(ctx: Context) -> datetime | None:
     if (spoke - at).total_seconds() > ctx.limits.ending_s:
         return None
     silent_s = ctx.since(max(at, spoke))
-    idle = _idle(ctx)
+    idle = _idle(ctx) or (trail.trouble_ends and _dwindles(ctx))
     least_s = ctx.limits.ending_s if idle else _due_s(ctx)
     if (trail.trouble_ends or _stopped_with_it(ctx, at)) and silent_s >= least_s:
         return at
     return at if idle and silent_s >= ctx.limits.trouble_s else None
+
+
+def _dwindles(ctx: Context) -> bool:
+    """Whether the server holds clearly fewer requests than the job has places, though there is more to send."""
+    run, server = ctx.current, ctx.server
+    if run is None or not run.concurrency or not ctx.sends_on or server.running is None or ctx.job_times_guessed:
+        return False
+    if (ctx.sent_s or 0.0) < ctx.limits.ramp_s:
+        return False
+    held = server.running + (server.queue or 0)
+    return held < run.concurrency - max(_ON_THEIR_WAY, ctx.limits.over_margin * run.concurrency)
 
 
 def _stopped_with_it(ctx: Context, at: datetime) -> bool:
@@ -88,8 +105,11 @@ def _stopped_with_it(ctx: Context, at: datetime) -> bool:
 def _missed_beats(ctx: Context) -> datetime | None:
     """When a job that speaks by the clock spoke last, if it is missed and the server has nothing to do either.
 
-    A job whose server hangs goes on to say how far it is; one that died says nothing.
+    A job whose server hangs goes on to say how far it is; one that died says nothing. A job that speaks by counts is
+    silent in both cases, so it is missed only when the server's requests ran out. While a server starts, all wait.
     """
+    if ctx.server.phase not in SERVING or ctx.job_times_guessed or not (ctx.job_keeps_time or ctx.drained):
+        return None
     beat_s, spoke, limits = ctx.job_beat_s, ctx.job_spoke_at, ctx.limits
     if beat_s is None or spoke is None or beat_s > limits.beat_s or ctx.current is None or ctx.link.state != "":
         return None
@@ -160,7 +180,8 @@ def _waits_in_vain(ctx: Context) -> float | None:
     else:
         empty = ctx.drained and ctx.in_flight > (ctx.server.running or 0)
     ages = [seconds for seconds in (ctx.idle_s, ctx.job_grown_s) if seconds is not None]
-    return min(ages) if empty and ages and min(ages) >= ctx.limits.idle_s else None
+    least_s = ctx.limits.guessed_s if ctx.job_times_guessed else ctx.limits.idle_s
+    return min(ages) if empty and ages and min(ages) >= least_s else None
 
 
 def _stalled(ctx: Context, headline: str, words: str, since_s: float) -> Verdict:

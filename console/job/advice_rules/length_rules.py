@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from math import ceil
 from typing import TYPE_CHECKING
 
 from console.job.advice_rules.context import sentences
@@ -18,6 +19,9 @@ if TYPE_CHECKING:
 
 _LEAST_BEFORE = 50
 """Completions before that say what was usual: the first of a batch are its shortest, whatever comes."""
+
+_ROUNDED = 0.05
+"""Share of the limit that rounding may leave open of a mean."""
 
 _RISEN = 0.3
 """A share that was at least this much lower before has risen."""
@@ -99,9 +103,12 @@ def _judged(ctx: Context, *, sure: bool) -> tuple[DatasetRun, _Capped] | None:
 
 
 def _others_end(ctx: Context, run: DatasetRun, near: float) -> bool:
-    """Whether the completions of every other dataset that is well known ended by themselves."""
+    """Whether the completions of every other dataset that is well known ended by themselves, far below this limit.
+
+    A limit that cuts what other datasets need is meant to cut.
+    """
     shares = [
-        other.tokens / other.done / other.max_tokens
+        other.tokens / other.done / min(other.max_tokens, run.max_tokens or other.max_tokens)
         for other in ctx.runs
         if other.name != run.name and other.tokens and other.max_tokens and other.done >= 2 * _LEAST_BEFORE
     ]
@@ -127,7 +134,8 @@ def _by_ends(run: DatasetRun, least: int) -> _Capped | None:
 
 def _by_means(run: DatasetRun, limit: int, least: int, near: float) -> _Capped | None:
     """By the means of the progress lines: the mean of the newest completions can't come near the limit otherwise."""
-    newest = latest(run.marks, least)
+    # A mean is printed to one token: what that leaves open of the newest ones grows with all that were done before.
+    newest = latest(run.marks, max(least, ceil(run.done_run / (_ROUNDED * limit))))
     # Of a first batch the short ones end first, so what ends after them is long whatever comes: all of it must show it.
     first_batch = newest is not None and run.done_run - newest.done < (run.concurrency or 0)
     if newest is None or newest.mean is None or first_batch:
@@ -135,8 +143,9 @@ def _by_means(run: DatasetRun, limit: int, least: int, near: float) -> _Capped |
             return None
         share, done, former = run.mean / limit, run.done_run, None
     else:
-        share, done = newest.mean / limit, newest.done
-        before = run.done_run - done
+        before = run.done_run - newest.done
+        rounding = 0.0 if run.tokens_run is not None else (run.done_run + before) / 2 / newest.done
+        share, done = min(1.0, newest.mean / limit) - rounding / limit, newest.done
         made = (run.mean or 0.0) * run.done_run - newest.mean * done
         former = made / before / limit if before >= _LEAST_BEFORE else None
     risen = former is not None and former < near - _RISEN

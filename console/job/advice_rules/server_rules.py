@@ -7,6 +7,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from console.job.advice_rules.context import sentences
+from console.job.advice_rules.failure_rules import fails_at_once
 from console.job.events import Source
 from console.job.signs_of_life import agreement, signs
 from console.job.snapshot import DatasetState, Judgement, Verdict
@@ -122,10 +123,12 @@ def server_stalled(ctx: Context) -> Verdict | None:
     A health check that answers counts for little: vLLM's is a flag, and SGLang's may be answered by the tokenizer.
     """
     quiet_s, unseen_s = ctx.idle_s, ctx.work_unseen_s
-    if quiet_s is None or unseen_s is None or not at_work(ctx) or not _watched(ctx):
+    if quiet_s is None or unseen_s is None or not at_work(ctx) or not is_watched(ctx):
         return None
     grown_s = ctx.job_grown_s
     if quiet_s < ctx.stall_limit_s or unseen_s < ctx.limits.settle_s or (grown_s is not None and grown_s < quiet_s / 2):
+        return None
+    if fails_at_once(ctx):
         return None
     held = plural(ctx.server.running or 0, "running request")
     return Verdict(
@@ -168,7 +171,7 @@ def at_work(ctx: Context) -> bool:
     return not ctx.drained or ctx.in_flight is None or ctx.in_flight <= server.running
 
 
-def _watched(ctx: Context) -> bool:
+def is_watched(ctx: Context) -> bool:
     """The server's log is followed, or its metrics page is fresh; and the link, where there is one, is up."""
     if ctx.link.state not in {"", "up"}:
         return False

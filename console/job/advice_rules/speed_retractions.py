@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 _FILLING_S = 600.0
 """Seconds after a dataset's beginning in which its batch is young and makes more."""
 
+_HOLD = 1.06
+"""Over half an hour the share may be this much above its threshold: a fall that has lasted wavers about it."""
+
 _MANY = 1.5
 """Times the rate of thrashing from which on retractions alone may explain what a dataset makes less than before."""
 
@@ -87,13 +90,18 @@ def _fallen(ctx: Context, pace: Pace, *, many: bool) -> float | None:
     """The share of the throughput that is left, where it has fallen far, by both windows; None where it has not.
 
     Of what is expected of the load, or of what the dataset made before: retractions shrink the batch, and less is then
-    expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost, and
-    more be retracted.
+    expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost, more
+    be retracted, and a good part of the time must have gone into computing prompts again.
     """
     fallen = []
     if pace.ratio_net is not None and pace.ratio_net_fast is not None:
-        fallen.append((max(pace.ratio_net, pace.ratio_net_fast), ctx.limits.thrash_share))
-    if many and ctx.sent_s is not None:
+        if pace.ratio_net_fast <= ctx.limits.throughput_less:
+            fallen.append((pace.ratio_net, ctx.limits.thrash_share))
+        if pace.ratio_net_slow is not None and pace.ratio_net_fast <= ctx.limits.throughput_less:
+            # What has lasted for half an hour is not over with five better minutes: thrashing comes in waves.
+            fallen.append((pace.ratio_net_slow, ctx.limits.thrash_share * _HOLD))
+    wasted = (pace.ratio_net or 0.0) <= ctx.limits.throughput_less * (pace.ratio_quarter or 0.0)
+    if many and wasted and ctx.sent_s is not None:
         now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
         made = made_share(ctx.state.server.minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
         fallen += [(max(made), ctx.limits.thrash_made)] if made else []

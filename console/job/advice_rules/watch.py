@@ -184,7 +184,7 @@ def eta_slipping(ctx: Context) -> Verdict | None:
     moved > slip x (high - middle)      and      moved > slip_share x time left then
     """
     told = [each for each in ctx.told if ctx.since(each.at) <= ctx.limits.slip_s]
-    if len(told) < _SLIP_LEAST:
+    if len(told) < _SLIP_LEAST or _grew(ctx, told[0].at):
         return None
     first, last = told[0], told[-1]
     if (last.at - first.at).total_seconds() < ctx.limits.slip_s / 2:
@@ -207,6 +207,13 @@ def eta_slipping(ctx: Context) -> Verdict | None:
         ),
         next_look=ctx.now + timedelta(seconds=ctx.limits.slip_s / 6),
     )
+
+
+def _grew(ctx: Context, since: datetime) -> bool:
+    """Whether the job turned since then to a dataset that neither the plan nor its own list had foretold."""
+    foretold = {dataset.name for dataset in ctx.plan.datasets}.union(*(trail.order for trail in ctx.trails))
+    began = [ctx.job_time(run.started_at) for run in ctx.runs if run.name not in foretold]
+    return any(at is not None and at >= since for at in began)
 
 
 def _keeps_moving(told: list[Told]) -> bool:
