@@ -40,6 +40,7 @@ class Limits:
         thrash_per_min: Requests retracted a minute from which on they may be why throughput fell.
         thrash_share: Share of the expected throughput at or below which they thrash.
         thrash_made: Share of what the dataset made before at or below which they do.
+        thrash_churn: Times a minute that a running request is retracted, from which on little of its work stands.
         idle_share: Share of the time in which a server with requests in flight makes nothing that is worth a word.
         few_share: Share of the requests in flight of which the running ones are few though none waits.
         under_s: Seconds for which either must hold.
@@ -134,6 +135,7 @@ class Limits:
     thrash_per_min: float = 2.0
     thrash_share: float = 0.72
     thrash_made: float = 0.70
+    thrash_churn: float = 0.5
     idle_share: float = 0.4
     few_share: float = 0.5
     under_s: float = 900.0

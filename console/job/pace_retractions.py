@@ -7,6 +7,7 @@ and whether throughput falls with it and stays down (sglang #26248).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import inf
 from statistics import median, quantiles
 from typing import TYPE_CHECKING
 
@@ -43,12 +44,14 @@ class Retractions:
 
     Attributes:
         per_min: Requests a minute.
+        churn: How often a running request is thrown out in a minute, on average; infinite when none ran.
         usual_per_min: Likewise, the median over the chunks of the twelve hours before; None with too little seen of
             them.
         quiet_per_min: Likewise the lower quartile: what is usual when there has been trouble for hours.
     """
 
     per_min: float
+    churn: float
     usual_per_min: float | None = None
     quiet_per_min: float | None = None
 
@@ -60,9 +63,11 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
         minutes: The server's history.
         now_s: Now on the clock of the server's log, seconds since the epoch.
     """
-    recent = sum([each.retractions for each in minutes.bins(now_s - _NOW_S)])
+    bins = minutes.bins(now_s - _NOW_S)
+    recent, running_s = sum([each.retractions for each in bins]), sum([each.running for each in bins])
     if not recent:
         return None
+    churn = recent * 60.0 / running_s if running_s else inf
     began, ended = now_s - _NOW_S - _BEFORE_S, now_s - _NOW_S - CHUNK * STEP_S
     before = [
         sum([each.retractions for each in chunk]) * 60.0 / (len(chunk) * STEP_S)
@@ -70,9 +75,9 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
         if began <= chunk[0].time_s <= ended
     ]
     if len(before) < _LEAST_CHUNKS:
-        return Retractions(recent * 60.0 / _NOW_S)
+        return Retractions(recent * 60.0 / _NOW_S, churn)
     quiet, usual, _ = quantiles(before, n=4)
-    return Retractions(recent * 60.0 / _NOW_S, usual, quiet)
+    return Retractions(recent * 60.0 / _NOW_S, churn, usual, quiet)
 
 
 def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float) -> float:

@@ -143,7 +143,7 @@ def test_retractions_alone_are_at_most_watched() -> None:
 
 
 def test_retractions_that_were_always_there_are_usual() -> None:
-    assert said(context(StepWorld(noise=0.02).work(3.0, retracted_per_min=5.0))) is None
+    assert said(context(StepWorld(noise=0.02).work(3.0, retracted_per_min=6.5))) is None
 
 
 def test_retractions_with_a_fall_are_thrash() -> None:
@@ -155,8 +155,13 @@ def test_retractions_with_a_fall_are_thrash() -> None:
 
 
 def test_retractions_of_a_batch_that_long_answers_shrink_are_only_watched() -> None:
-    world = StepWorld(noise=0.03).work(2.0).work(0.4, 14, 8_500, retracted_per_min=8.0)
+    world = StepWorld(noise=0.03).work(2.0).work(0.4, 14, 8_500, retracted_per_min=6.5)
     sound(said(context(world)), Judgement.WATCH, "retractions")
+
+
+def test_a_small_batch_of_which_each_request_is_thrown_out_again_and_again_is_thrash() -> None:
+    world = StepWorld(noise=0.03).work(2.0).work(0.4, 14, 8_500, retracted_per_min=16.0)
+    sound(said(context(world)), Judgement.INTERVENE, "retraction_thrash")
 
 
 def test_prompts_computed_again_and_again_are_thrash_though_each_step_is_as_fast_as_its_load_allows() -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from console.job.advice_rules.context import sentences
 from console.job.advice_rules.server_rules import SERVING, is_watched
-from console.job.pace import server_seconds
 from console.job.signs_of_life import agreement, signs
 from console.job.snapshot import Judgement, Verdict
 from console.job.units import age, plural
@@ -16,7 +15,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from console.job.advice_rules.context import Context
-    from console.job.dataset_run import DatasetRun
 
 _SEVERAL = 2
 """DP ranks, at least, of which one may stall alone."""
@@ -56,10 +54,9 @@ def rank_stalled(ctx: Context) -> Verdict | None:
     A rank that ran out of work is silent, too. But then what is in flight is with the others, or the job sends no more:
     it is missed only while the job's places are all taken, and the others hold too few of these.
     """
-    run = ctx.current
     if ctx.server.phase not in SERVING or not is_watched(ctx) or ctx.job.alive is False or ctx.job_times_guessed:
         return None
-    if run is None or (ctx.sent_s or 0.0) < ctx.stall_limit_s or not _goes_on(ctx, run):
+    if not ctx.sends_on or (ctx.sent_s or 0.0) < ctx.stall_limit_s:
         return None
     ranks, flying = _parted(ctx), ctx.in_flight or 0
     if ranks is None or flying - ranks.held < max(_FEW, ranks.stuck / 2):
@@ -108,13 +105,3 @@ def _parted(ctx: Context) -> _Ranks | None:
         sum(report.load.running for report in silent.values()),
         sum(report.load.running + (report.load.queue or 0) for name, report in ranks if name not in silent),
     )
-
-
-def _goes_on(ctx: Context, run: DatasetRun) -> bool:
-    """Whether the job still fills each free place: there is more to send by far, or requests came in just now."""
-    if ctx.sends_on:
-        return True
-    if run.requests is None or run.requests - run.done_run - run.errors <= (run.concurrency or run.requests):
-        return False
-    now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
-    return any(each.admitted for each in ctx.state.server.minutes.bins(now_s - ctx.stall_limit_s / 2))

@@ -91,7 +91,8 @@ def _fallen(ctx: Context, pace: Pace, *, many: bool) -> float | None:
 
     Of what is expected of the load, or of what the dataset made before: retractions shrink the batch, and less is then
     expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost, more
-    be retracted, and a good part of the time must have gone into computing prompts again.
+    be retracted, and either a good part of the time must have gone into computing prompts again, or each running
+    request be thrown out every other minute.
     """
     fallen = []
     if pace.ratio_net is not None and pace.ratio_net_fast is not None:
@@ -101,7 +102,8 @@ def _fallen(ctx: Context, pace: Pace, *, many: bool) -> float | None:
             # What has lasted for half an hour is not over with five better minutes: thrashing comes in waves.
             fallen.append((pace.ratio_net_slow, ctx.limits.thrash_share * _HOLD))
     wasted = (pace.ratio_net or 0.0) <= ctx.limits.throughput_less * (pace.ratio_quarter or 0.0)
-    if many and wasted and ctx.sent_s is not None:
+    churns = pace.retractions is not None and pace.retractions.churn >= ctx.limits.thrash_churn
+    if many and (wasted or churns) and ctx.sent_s is not None:
         now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
         made = made_share(ctx.state.server.minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
         fallen += [(max(made), ctx.limits.thrash_made)] if made else []
