@@ -31,12 +31,14 @@ class Shown(NamedTuple):
         display: As it is written.
         label: What it does, in a word or two.
         stays: It stays when there is no room for all.
+        of_pane: It works in the pane that has the focus.
     """
 
     key: str
     display: str
     label: str
     stays: bool = False
+    of_pane: bool = False
 
     @property
     def width(self) -> int:
@@ -70,13 +72,26 @@ class KeysFooter(Widget, can_focus=False):
         self.screen.bindings_updated_signal.subscribe(self, self._take)
 
     def _take(self, screen: Screen[object]) -> None:
-        """Take up the keys that work now; those of before stay while the terminal is not the one that is typed into."""
-        if screen is not self.screen or (self._shown and not screen.app.app_focus):
+        """Take up the keys that work now.
+
+        While the terminal is not the one that is typed into, no pane has the focus: its keys stay as they were.
+        """
+        if screen is not self.screen:
             return
         shown = tuple(self._keys(screen))
+        if not screen.app.app_focus and self._shown:
+            shown = self._with_those_of_the_pane(shown)
         if shown != self._shown:
             self._shown, self._hovered = shown, None
             self.refresh()
+
+    def _with_those_of_the_pane(self, now: tuple[Shown, ...]) -> tuple[Shown, ...]:
+        """The screen's keys now, and the pane's that were there before, each in its place."""
+        kept = list(now)
+        for place, shown in enumerate(self._shown):
+            if shown.of_pane:
+                kept.insert(min(place, len(kept)), shown)
+        return tuple(kept)
 
     def _keys(self, screen: Screen[object]) -> Iterator[Shown]:
         actions = set()
@@ -85,7 +100,8 @@ class KeysFooter(Widget, can_focus=False):
             if binding.show and active.enabled and binding.action not in actions:
                 actions.add(binding.action)
                 key, stays = self.app.get_key_display(binding), binding.action in LAST
-                yield Shown(binding.key, key, binding.description, stays)
+                of_pane = active.node not in {screen, screen.app}
+                yield Shown(binding.key, key, binding.description, stays, of_pane)
 
     @property
     def _fitting(self) -> list[Shown]:

@@ -137,3 +137,20 @@ async def test_a_pane_names_its_own_keys_and_the_way_back() -> None:
         await pilot.press("5")
         await until(pilot, partial(says, app, "left Earlier"), "the timeline's keys")
         assert "q Quit" in last_row(app)
+
+
+async def test_a_footer_of_a_terminal_that_is_only_looked_at_follows_the_run_too() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await pilot.press("5")
+        await until(pilot, partial(says, app, "left Earlier"), "the timeline's keys")
+        app.post_message(AppBlur())
+        await until(pilot, lambda: not app.app_focus, "the blur")
+        before = last_row(app)
+        await shown(pilot, feed, samples.link_lost())
+        await until(pilot, partial(says, app, "r Reconnect"), "the key that is of use now")
+        assert says(app, "left Earlier")
+        await shown(pilot, feed, samples.healthy())
+        await until(pilot, lambda: last_row(app) == before, "the keys of before")
