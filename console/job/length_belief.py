@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import hypot
 from typing import TYPE_CHECKING
 
 from console.job.deck import quantile
@@ -13,9 +14,11 @@ from console.job.snapshot import DatasetState
 from console.job.work_left import prompts_left
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from datetime import datetime
 
     from console.job.dataset_run import DatasetRun
+    from console.job.length_data import LengthData
     from console.job.length_law import LengthLaw
     from console.job.length_prior import LengthPrior
     from console.job.server_state import ServerState
@@ -23,6 +26,11 @@ if TYPE_CHECKING:
 
 _UNLIKE = 0.035
 """Log-spread between the law of what was seen and of what is to come: prompts are not in a random order."""
+
+
+_UNSEEN = 0.35
+"""Log-spread of what rests on the form of a law alone: which form holds beyond the longest age, nothing that was seen
+tells, and answers that run on to the limit (a model that repeats itself) come last."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +75,18 @@ def belief(run: DatasetRun, server: ServerState, prior: LengthPrior | None, now:
     laws = draws(seen.data, seen.prior, weight=seen.weight, shape_known=seen.source in {"progress", "flight"})
     if seen.later is not None:
         laws = moved(laws, seen.data.ended, seen.later)
-    laws = _drifting(blurred(laws, _UNLIKE), run, server)
+    laws = _drifting(blurred(laws, hypot(_UNLIKE, _UNSEEN * _unseen(seen.data, laws))), run, server)
     means = sorted(law.mean for law in laws)
     return LengthBelief(sum(means) / len(means), quantile(means, 0.1), quantile(means, 0.9), laws, seen.source)
+
+
+def _unseen(data: LengthData, laws: Sequence[LengthLaw]) -> float:
+    """The share of the mean length that lies beyond what anybody has reached, 0 to 1; 0 while nobody has ended."""
+    if data.ended < 1:
+        return 0.0  # the prior is as wide as it must be
+    reached = max((place for place, count in enumerate(data.at_risk) if count >= 1), default=0) + 1
+    law = laws[len(laws) // 2]
+    return 1 - law.areas[min(reached, len(law.areas) - 1)] / (law.mean or 1.0)
 
 
 def _drifting(laws: tuple[LengthLaw, ...], run: DatasetRun, server: ServerState) -> tuple[LengthLaw, ...]:

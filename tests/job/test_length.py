@@ -18,7 +18,7 @@ from console.job.events import Completion, Source, Stamped
 from console.job.fold import fold
 from console.job.job_events import DatasetStarted
 from console.job.job_merge import merged
-from console.job.length_belief import belief, belief_key
+from console.job.length_belief import _unseen, belief, belief_key
 from console.job.length_counts import LengthCounts
 from console.job.length_data import data_of
 from console.job.length_fit import _blended, draws, moved
@@ -221,6 +221,13 @@ def test_before_anything_is_finished() -> None:
     by_limit = belief(DatasetRun("A", max_tokens=10_240), ServerState(), None, SEEN)
     assert by_limit is not None
     assert by_limit.high > 5 * by_limit.low
+
+
+def test_what_rests_on_the_form_of_a_law_alone_is_told() -> None:
+    laws = (exponential(1_000.0, CAP),)
+    for reached, share in ((120, math.exp(-0.12)), (1_000, math.exp(-1)), (8_000, 0.0)):
+        assert _unseen(data_of(CAP, [(100.0, 50)], [(float(reached), 50)]), laws) == pytest.approx(share, abs=0.05)
+    assert _unseen(data_of(CAP, [], [(120.0, 50)]), laws) == 0.0  # nobody has ended: the prior is wide
 
 
 def test_what_former_processes_did_counts() -> None:
