@@ -19,7 +19,7 @@ from console.job.limits import Limits
 from console.job.minutes_bin import STEP_S
 from console.job.pace_change import FAST_S, QUARTER_S, SLOW_S, SUSPECT, Looked, fall, long_share
 from console.job.pace_rests import clipped_mean, judged
-from console.job.pace_retractions import Retractions, retractions, wasted
+from console.job.pace_retractions import Retractions, retractions, usual_prompt, wasted
 from console.job.step_learn import step_model
 
 if TYPE_CHECKING:
@@ -119,6 +119,9 @@ def pace(minutes: Minutes, now_s: float, limits: Limits | None = None) -> Pace |
     low = quarter is not None and quarter < 1.0 and (slow or quarter) < SUSPECT
     long_ = long_share(looked) if low else None
     lost = any(each.step.spare for each in half)
+    nets: list[float | None] = [None] * 3
+    if lost:
+        nets = _nets(minutes, model, now_s, ((QUARTER_S, quarter), (FAST_S, fast), (SLOW_S, slow)))
     return Pace(
         made=made,
         expected=made / fast,
@@ -126,9 +129,9 @@ def pace(minutes: Minutes, now_s: float, limits: Limits | None = None) -> Pace |
         ratio_quarter=quarter,
         ratio_slow=slow,
         ratio_long=None if long_ is None else exp(long_),
-        ratio_net=_net(minutes, model, now_s, QUARTER_S, quarter) if lost else None,
-        ratio_net_fast=_net(minutes, model, now_s, FAST_S, fast) if lost else None,
-        ratio_net_slow=_net(minutes, model, now_s, SLOW_S, slow) if lost else None,
+        ratio_net=nets[0],
+        ratio_net_fast=nets[1],
+        ratio_net_slow=nets[2],
         sd=sd,
         familiar=model.familiar(middle.running, middle.held, middle.prompt),
         retractions=retractions(minutes, now_s),
@@ -140,6 +143,19 @@ def _since(half: Sequence[Judged], since_s: float) -> list[Judged]:
     return [each for each in half if each.step.time_s >= since_s]
 
 
-def _net(minutes: Minutes, model: StepModel, now_s: float, span_s: float, ratio: float | None) -> float | None:
-    """A window's share of what is expected when retracted requests' second prefills are no excuse."""
-    return None if ratio is None else ratio * (1.0 - wasted(minutes, model, now_s, span_s))
+def _nets(
+    minutes: Minutes, model: StepModel, now_s: float, ratios: Sequence[tuple[float, float | None]]
+) -> list[float | None]:
+    """Windows' shares of what is expected when retracted requests' second prefills are no excuse.
+
+    Args:
+        minutes: The server's history.
+        model: What a prompt token costs.
+        now_s: Now on its clock, seconds since the epoch.
+        ratios: Length of each window, seconds, and its share of what is expected.
+    """
+    usual = usual_prompt(minutes, now_s)
+    return [
+        None if ratio is None else ratio * (1.0 - wasted(minutes, model, now_s, span_s, usual))
+        for span_s, ratio in ratios
+    ]

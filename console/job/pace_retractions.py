@@ -80,7 +80,7 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
     return Retractions(recent * 60.0 / _NOW_S, churn, usual, quiet)
 
 
-def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float) -> float:
+def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float, usual: float | None) -> float:
     """The share of the time that went into prefills of retracted requests, 0 to 1, by the sums of a window.
 
     They come in bursts, so that a median of half minutes does not see them:
@@ -92,6 +92,7 @@ def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float) -> f
         model: What a prompt token costs.
         now_s: Now on its clock, seconds since the epoch.
         span_s: The window, seconds.
+        usual: What ``usual_prompt`` says.
     """
     bins = minutes.bins(now_s - span_s)
     retracted, running = sum([each.retractions for each in bins]), sum([each.running for each in bins])
@@ -102,14 +103,18 @@ def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float) -> f
     again, admitted = retracted * held, sum([each.admitted for each in bins])
     if admitted:  # without prefill lines (vLLM) prompts count once, however often they are computed
         computed = sum([each.prompt_tokens for each in bins])
-        usual = _usual_prompt(minutes, now_s)
         first = computed * (1 - min(1.0, retracted / admitted)) if usual is None else usual * (admitted - retracted)
         again = min(again, computed - max(0.0, first))
     return min(1.0, max(0.0, again) * model.prompt_s / wall_s)
 
 
-def _usual_prompt(minutes: Minutes, now_s: float) -> float | None:
-    """Prompt tokens computed for an admission while nothing was retracted; None where that was not seen."""
+def usual_prompt(minutes: Minutes, now_s: float) -> float | None:
+    """Prompt tokens computed for an admission while nothing was retracted; None where that was not seen.
+
+    Args:
+        minutes: The server's history.
+        now_s: Now on its clock, seconds since the epoch.
+    """
     ended = now_s - _NOW_S
     before = [chunk for chunk in minutes.chunks if ended - _BEFORE_S <= chunk[0].time_s <= ended]
     chunks = [chunk for chunk in before if not any(each.retractions for each in chunk)]
