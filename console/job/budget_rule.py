@@ -63,7 +63,7 @@ def rules_of(runs: Iterable[DatasetRun], minutes: Minutes) -> tuple[BudgetRule, 
 
 
 def _rule_of(run: DatasetRun, minutes: Minutes) -> BudgetRule | None:
-    if run.budget is None or run.tokens is None or not run.done or run.state_at is None:
+    if run.budget is None or not run.tokens or not run.done or run.state_at is None:
         return None
     end_s = run.state_at.timestamp()
     loads = [

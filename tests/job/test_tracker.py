@@ -6,10 +6,11 @@ import json
 from datetime import timedelta
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console.job.events import HealthProbe, Source, SourceFact
+from console.job.job_events import DatasetFinished, DatasetStarted
 from console.job.plan import Plan
 from console.job.reading import line, reading, text
 from console.job.snapshot import DatasetState
@@ -137,6 +138,7 @@ def test_an_unknown_metrics_page_is_told() -> None:
 
 @settings(max_examples=60)
 @given(st.lists(st.tuples(st.integers(-200, 4_000), EVENTS), max_size=20), st.integers(-100, 5_000))
+@example([(0, DatasetStarted("A", 0, 1, None, 0)), (0, DatasetFinished("A", 1, 0, None, None, "budget"))], 0)
 def test_a_snapshot_never_raises(told: list[tuple[int, Any]], now: int) -> None:
     tracker = Tracker(PLAN)
     for seconds, event in told:
