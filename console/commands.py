@@ -38,7 +38,7 @@ def in_footer(
         commands: The commands of the screen.
         beside_logs: A log has the focus.
     """
-    command = next((command for command in commands if command.id == active.binding.id), None)
+    command = by_id(active.binding.id, commands)
     if command is None:
         return active
     show = command.beside_logs if beside_logs else command.shown
@@ -107,6 +107,11 @@ def by_key(keymap: Mapping[str, str], commands: Iterable[OperatorCommand] = COMM
 def sharing(key: str, keymap: Mapping[str, str], among: Iterable[OperatorCommand] = COMMANDS) -> list[OperatorCommand]:
     """Give the commands that a key may mean, in Textual's name of the key."""
     return [command for command in among if key in by_key(keymap, (command,))]
+
+
+def by_id(name: str | None, commands: Iterable[OperatorCommand] = COMMANDS) -> OperatorCommand | None:
+    """Give the command of an id; None for what is no command."""
+    return next((command for command in commands if command.id == name), None)
 
 
 def by_action(

@@ -80,9 +80,13 @@ def built(model: type[Built], data: object) -> Built:
 
 
 @cache
+def _fields(model: type[Model]) -> tuple[msgspec.structs.FieldInfo, ...]:
+    return msgspec.structs.fields(model)
+
+
 def fields_of(model: type[Model]) -> tuple[tuple[str, Any], ...]:
     """Name and annotation of each field."""
-    return tuple((each.name, each.type) for each in msgspec.structs.fields(model))
+    return tuple((each.name, each.type) for each in _fields(model))
 
 
 def model_in(kind: Any) -> type[Model] | None:  # noqa: ANN401 - annotations are anything
@@ -100,11 +104,11 @@ class _Walk:
         if not isinstance(data, dict):
             return self._say(loc, "should be keys and values", data)
         before = len(self.misfits)
-        known = dict(fields_of(model))
+        known = {each.name: each for each in _fields(model)}
         self.misfits.extend(Misfit((*loc, key), "") for key in data if key not in known)
-        values = {name: self.value(kind, data[name], (*loc, name)) for name, kind in known.items() if name in data}
-        missing = [each.name for each in msgspec.structs.fields(model) if each.required and each.name not in data]
-        self.misfits.extend(Misfit((*loc, name), "is missing") for name in missing)
+        values = {key: self.value(known[key].type, data[key], (*loc, key)) for key in known if key in data}
+        missing = [key for key, each in known.items() if each.required and key not in data]
+        self.misfits.extend(Misfit((*loc, key), "is missing") for key in missing)
         if len(self.misfits) > before:
             return None
         made = model(**values)
@@ -112,10 +116,9 @@ class _Walk:
         return made
 
     def value(self, kind: Any, data: object, loc: Loc) -> Any:  # noqa: ANN401 - what the annotation says
-        bare, extras = (kind.__origin__, kind.__metadata__) if get_origin(kind) is Annotated else (kind, ())
         before = len(self.misfits)
-        made = self._bare(kind, bare, data, loc)
-        for each in extras:
+        made = self._unchecked(kind, data, loc)
+        for each in getattr(kind, "__metadata__", ()):
             if len(self.misfits) > before:
                 return None
             if isinstance(each, Check):
@@ -125,8 +128,9 @@ class _Walk:
                     self.misfits.append(Misfit(loc, str(error)))
         return made
 
-    def _bare(self, kind: Any, bare: Any, data: object, loc: Loc) -> Any:  # noqa: ANN401 - what the annotation says
-        """The value without its checks; ``kind`` has its limits, ``bare`` has not."""
+    def _unchecked(self, kind: Any, data: object, loc: Loc) -> Any:  # noqa: ANN401 - what the annotation says
+        """The value by its type and limits."""
+        bare = _bare(kind)
         origin, parts = get_origin(bare), get_args(bare)
         if origin in {Union, UnionType}:
             return self._one_of(parts, data, loc)
@@ -145,7 +149,7 @@ class _Walk:
         if data is None and NoneType in parts:
             return None
         choices = [part for part in parts if part is not NoneType]
-        lists = [part for part in choices if _is_list(part)]
+        lists = [part for part in choices if get_origin(_bare(part)) is tuple]
         return self.value((lists if lists and isinstance(data, list) else choices)[0], data, loc)
 
     def _say(self, loc: Loc, message: str, data: object) -> None:
@@ -153,6 +157,11 @@ class _Walk:
         self.misfits.append(
             Misfit(loc, f"{message}, not {shown if len(shown) <= SHOWN else shown[: SHOWN - 3] + '...'}")
         )
+
+
+def _bare(kind: Any) -> Any:  # noqa: ANN401 - annotations are anything
+    """The type without its limits and checks."""
+    return kind.__origin__ if get_origin(kind) is Annotated else kind
 
 
 def _limits(kind: Any) -> list[msgspec.Meta]:  # noqa: ANN401 - annotations are anything
@@ -163,17 +172,12 @@ def _needs_one(kind: Any) -> bool:  # noqa: ANN401 - annotations are anything
     return any(each.min_length for each in _limits(kind))
 
 
-def _is_list(kind: Any) -> bool:  # noqa: ANN401 - annotations are anything
-    return get_origin(kind.__origin__ if get_origin(kind) is Annotated else kind) is tuple
-
-
 KINDS = {str: "text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
 def _should_be(kind: Any) -> str:  # noqa: ANN401 - annotations are anything
     """What a field wants, in words: ``should be a number greater than 0``."""
-    bare = kind.__origin__ if get_origin(kind) is Annotated else kind
-    limits = _limits(kind)
+    bare, limits = _bare(kind), _limits(kind)
     described = next((each.description for each in limits if each.description), None)
     if described:
         return f"should be {described}"

@@ -119,9 +119,8 @@ def pace(minutes: Minutes, now_s: float, limits: Limits | None = None) -> Pace |
     low = quarter is not None and quarter < 1.0 and (slow or quarter) < SUSPECT
     long_ = long_share(looked) if low else None
     lost = any(each.step.spare for each in half)
-    nets: list[float | None] = [None] * 3
-    if lost:
-        nets = _nets(minutes, model, now_s, ((QUARTER_S, quarter), (FAST_S, fast), (SLOW_S, slow)))
+    windows = ((QUARTER_S, quarter), (FAST_S, fast), (SLOW_S, slow))
+    net, net_fast, net_slow = _nets(minutes, model, now_s, windows) if lost else (None, None, None)
     return Pace(
         made=made,
         expected=made / fast,
@@ -129,9 +128,9 @@ def pace(minutes: Minutes, now_s: float, limits: Limits | None = None) -> Pace |
         ratio_quarter=quarter,
         ratio_slow=slow,
         ratio_long=None if long_ is None else exp(long_),
-        ratio_net=nets[0],
-        ratio_net_fast=nets[1],
-        ratio_net_slow=nets[2],
+        ratio_net=net,
+        ratio_net_fast=net_fast,
+        ratio_net_slow=net_slow,
         sd=sd,
         familiar=model.familiar(middle.running, middle.held, middle.prompt),
         retractions=retractions(minutes, now_s),

@@ -45,8 +45,8 @@ class Retractions:
     Attributes:
         per_min: Requests a minute.
         churn: How often a running request is thrown out in a minute, on average; infinite when none ran.
-        usual_per_min: Likewise, the median over the chunks of the twelve hours before; None with too little seen of
-            them.
+        usual_per_min: Requests a minute, the median over the chunks of the twelve hours before; None with too little
+            seen of them.
         quiet_per_min: Likewise the lower quartile: what is usual when there has been trouble for hours.
     """
 
@@ -68,11 +68,10 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
     if not recent:
         return None
     churn = recent * 60.0 / running_s if running_s else inf
-    began, ended = now_s - _NOW_S - _BEFORE_S, now_s - _NOW_S - CHUNK * STEP_S
     before = [
         sum([each.retractions for each in chunk]) * 60.0 / (len(chunk) * STEP_S)
-        for chunk in minutes.chunks
-        if began <= chunk[0].time_s <= ended
+        for chunk in _chunks_before(minutes, now_s)
+        if chunk[0].time_s <= now_s - _NOW_S - CHUNK * STEP_S
     ]
     if len(before) < _LEAST_CHUNKS:
         return Retractions(recent * 60.0 / _NOW_S, churn)
@@ -115,12 +114,17 @@ def usual_prompt(minutes: Minutes, now_s: float) -> float | None:
         minutes: The server's history.
         now_s: Now on its clock, seconds since the epoch.
     """
-    ended = now_s - _NOW_S
-    before = [chunk for chunk in minutes.chunks if ended - _BEFORE_S <= chunk[0].time_s <= ended]
+    before = _chunks_before(minutes, now_s)
     chunks = [chunk for chunk in before if not any(each.retractions for each in chunk)]
     admitted = sum([each.admitted for chunk in chunks for each in chunk])
     computed = sum([each.prompt_tokens for chunk in chunks for each in chunk])
     return computed / admitted if admitted >= _LEAST_ADMITTED else None
+
+
+def _chunks_before(minutes: Minutes, now_s: float) -> list[tuple[Bin, ...]]:
+    """The chunks that begin in the twelve hours before the last quarter of an hour."""
+    ended = now_s - _NOW_S
+    return [chunk for chunk in minutes.chunks if ended - _BEFORE_S <= chunk[0].time_s <= ended]
 
 
 def made_share(minutes: Minutes, now_s: float, since_s: float) -> tuple[float, float] | None:

@@ -150,10 +150,7 @@ class SglangLog:
         if (at := stamps.plain(text, seen_at)) is None:
             return None
         rank, running, share = _rank(ranks) if ranks else "", int(now), float(usage)
-        if running:
-            self._cadence.busy(rank)
-        else:
-            self._cadence.idle(rank)
+        self._computes(rank, running)
         work = (rank, int(new), int(fresh), int(known), running, int(queue), min(1.0, share))
         return _new(Stamped, (at, _new(ServerPrefill, work), False))
 
@@ -164,16 +161,20 @@ class SglangLog:
         load = read_decode(stamp.rest, rank, suspect=self._cadence.suspect(rank, at))
         return None if load is None else (load,)
 
+    def _computes(self, rank: str, running: int | None) -> None:
+        """A rank computes prompts, beside so many requests that it decodes."""
+        if running:
+            self._cadence.busy(rank)
+        elif running == 0:
+            self._cadence.idle(rank)
+
     def _prefill(self, stamp: Stamp) -> tuple[Event, ...] | None:
         if stamp.ranks and _LATER_STAGE.search(stamp.ranks):
             return ()
         prefill = read_prefill(stamp.rest, _rank(stamp.ranks))
         if prefill is None:
             return None
-        if prefill.running:
-            self._cadence.busy(prefill.rank)
-        elif prefill.running == 0:
-            self._cadence.idle(prefill.rank)
+        self._computes(prefill.rank, prefill.running)
         return (prefill,)
 
     def _retraction(self, stamp: Stamp, at: datetime, events: tuple[Event, ...]) -> tuple[Event, ...]:

@@ -11,6 +11,7 @@ from textual.reactive import reactive, var
 from textual.widget import Widget
 
 from console.panels import words
+from widgets.card import SIGNS
 from widgets.plain import clean, fit
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ class HeaderLine(Widget):
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         "headerline--name",
         "headerline--note",
-        *(f"headerline--{tone}" for tone in ("good", "warn", "bad", "blind")),
+        *(f"headerline--{tone}" for tone in SIGNS),
     }
     DEFAULT_CSS = """
     HeaderLine {

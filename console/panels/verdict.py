@@ -62,10 +62,15 @@ def foot(verdict: Verdict, key: str = "") -> str:
     return f"Do: [{key}] {verdict.action}" if key else f"Do: {verdict.action}"
 
 
+def signed(judgement: Judgement) -> str:
+    """Give the verdict's word with its sign: colour never speaks alone."""
+    return f"{SIGNS[TONES[judgement]]} {judgement.value.upper()}"
+
+
 def badge(snapshot: Snapshot, now: datetime) -> tuple[CardTone, tuple[str, ...]]:
     """Give the verdict's tone, and sign and word for one line, with the time left where there is room."""
     verdict, eta = snapshot.verdict, snapshot.eta
-    word = f"{SIGNS[TONES[verdict.verdict]]} {verdict.verdict.value.upper()}"
+    word = signed(verdict.verdict)
     known = eta.at is not None and not words.has_ended(eta, now) and not words.link_broken(snapshot.link)
     left = f"{units.duration((eta.at - now).total_seconds())} left" if known and eta.at is not None else ""
     return TONES[verdict.verdict], (words.joined(word, left), word)

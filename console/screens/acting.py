@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -21,7 +22,7 @@ from remote.errors import RemoteError
 from widgets.confirm import Confirm
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Iterator
 
     from console.control import Controller
     from console.job.snapshot import Snapshot
@@ -106,28 +107,35 @@ class ActingScreen(CommandedScreen):
         self._busy = True
         self.act_on_job(look, name, self._control)
 
-    def _wait_for_host(self, name: str) -> None:
-        """Say in the top line what is waited for, and since when; no name for nothing."""
-        self._looking = name
+    @contextmanager
+    def _looking_at_host(self, name: str) -> Iterator[None]:
+        """Say in the top line, as long as it lasts, what is waited for, and since when."""
         since = f"{self.setup.clock().astimezone(self.setup.zone):%H:%M:%S}"
+        self._looking = name
+        self._tell_act(f"{name}: looking at the host since {since}")
+        try:
+            yield
+        finally:
+            self._looking = ""
+            self._tell_act("")
+
+    def _tell_act(self, text: str) -> None:
         for header in self.query(HeaderLine):  # none once the screen is closed
-            header.tell("act", f"{name}: looking at the host since {since}" if name else "")
+            header.tell("act", text)
 
     @work(group="act", exit_on_error=False)
     async def act_on_job(self, look: Callable[[], Awaitable[ActionPlan]], name: str, control: Controller) -> None:
         """Look, ask, do; what the host refuses becomes a notice."""
         begun = self.act
         try:
-            self._wait_for_host(name)
-            plan = with_stakes(await look(), self.known)
-            self._wait_for_host("")
+            with self._looking_at_host(name):
+                plan = with_stakes(await look(), self.known)
             if await self._agreed(plan):
                 await self._carry_out(self._with_reason(plan), control)
         except RemoteError as error:
             self.post_message(NoticeGiven(f"{name} failed: {error}", "error"))
         finally:
             self._busy = False
-            self._wait_for_host("")
             self.look_again()
             if self.act is not None and self.act is not begun and not self.act.ended:
                 self.act = replace(self.act, ended="The act stopped half way: look at the host before the next one.")

@@ -15,10 +15,9 @@ from console.panels.dataset_charts import course, course_title, histogram, lengt
 from console.panels.dataset_columns import SIGNS, counts, ends_between
 from console.panels.dataset_words import figures
 from console.panels.figure_list import laid_out
-from console.panels.verdict import TONES
+from console.panels.verdict import signed
 from console.screens.copying import CopiedList
 from widgets.band import RangeBand
-from widgets.card import SIGNS as CARD_SIGNS
 from widgets.histogram import Histogram
 from widgets.moves import Scrolling
 from widgets.plain import clean
@@ -191,8 +190,7 @@ class DatasetScreen(CopiedList[None]):
             return
         now = self._clock()
         view = next((each for each in known.datasets if each.name == self.dataset), None)
-        sign = CARD_SIGNS[TONES[known.verdict.verdict]]  # as everywhere: colour never speaks alone
-        self._verdict.write(Content(clean(f"{sign} {known.verdict.verdict.value.upper()}  {known.verdict.headline}")))
+        self._verdict.write(Content(clean(f"{signed(known.verdict.verdict)}  {known.verdict.headline}")))
         for each in ("wait", "watch", "intervene"):
             self._verdict.set_class(known.verdict.verdict.value == each, f"-{each}")
         self.set_class(words.link_broken(known.link), "-old")

@@ -44,8 +44,7 @@ def remedy(cause: str, keymap: Mapping[str, str], situation: Situation, *, has_s
     Returns:
         The key as a person reads it; empty where no key does it, or not now.
     """
-    name = REMEDIES.get(cause, "")
-    command = next((each for each in commands.COMMANDS if each.id == name), None)
+    command = commands.by_id(REMEDIES.get(cause))
     if command is None or command.refusal(situation) or (cause in WANT_SCRIPT and not has_script):
         return ""
     return commands.key_words(command, keymap)

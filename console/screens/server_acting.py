@@ -144,9 +144,8 @@ class ServerActingScreen(ActingScreen):
     async def act_on_server(self, control: ServerControls) -> None:
         """Look, ask for the host's name whatever the config says of questions, do it."""
         try:
-            self._wait_for_host("Restart server")
-            plan = await control.plan("restart")
-            self._wait_for_host("")
+            with self._looking_at_host("Restart server"):
+                plan = await control.plan("restart")
             verdict = self.known.verdict if self.known is not None else None
             if verdict is not None:
                 plan = replace(plan, why=f"{verdict.verdict.value} ({verdict.cause})")
@@ -156,7 +155,6 @@ class ServerActingScreen(ActingScreen):
             self.post_message(NoticeGiven(f"Restart of the server failed: {error}", "error"))
         finally:
             self._busy = False
-            self._wait_for_host("")
             self.look_again()
 
     async def _named(self, plan: ServerPlan) -> bool:

@@ -265,6 +265,9 @@ def _beat_s(trail: JobTrail) -> float | None:
     return max([new.time_s - old.time_s for old, new in itertools.pairwise(points)])
 
 
+IN_TRANSIT = 3
+"""Requests that may always be on their way between the job and the server."""
+
 _DOUBTED = 3.0
 """By how many means of finished answers those in flight may be longer, and the newest count be late."""
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 from statistics import median
 from typing import TYPE_CHECKING
 
-from console.job.advice_rules.context import sentences
+from console.job.advice_rules.context import IN_TRANSIT, sentences
 from console.job.advice_rules.server_rules import SERVING, last_work
 from console.job.signs_of_life import agreement, signs
 from console.job.snapshot import DatasetState, Judgement, Verdict
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 
     from console.job.advice_rules.context import Context
     from console.job.job_state import JobTrail
-
-
-_ON_THEIR_WAY = 3.0
-"""Requests that may always be on their way between the job and the server."""
 
 
 def job_dead(ctx: Context) -> Verdict | None:
@@ -93,7 +89,7 @@ def _dwindles(ctx: Context) -> bool:
     if (ctx.sent_s or 0.0) < ctx.limits.ramp_s:
         return False
     held = server.running + (server.queue or 0)
-    return held < run.concurrency - max(_ON_THEIR_WAY, ctx.limits.over_margin * run.concurrency)
+    return held < run.concurrency - max(IN_TRANSIT, ctx.limits.over_margin * run.concurrency)
 
 
 def _stopped_with_it(ctx: Context, at: datetime) -> bool:

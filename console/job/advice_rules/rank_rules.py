@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from console.job.advice_rules.context import sentences
+from console.job.advice_rules.context import IN_TRANSIT, sentences
 from console.job.advice_rules.server_rules import SERVING, is_watched
 from console.job.signs_of_life import agreement, signs
 from console.job.snapshot import Judgement, Verdict
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
 
 _SEVERAL = 2
 """DP ranks, at least, of which one may stall alone."""
-
-_FEW = 3
-"""Requests that may always be on their way between the job and the server."""
 
 _PROMPTS = 5.0
 """Times as long may a rank say nothing of its batch that was seen to compute prompts since."""
@@ -59,9 +56,9 @@ def rank_stalled(ctx: Context) -> Verdict | None:
     if not ctx.sends_on or (ctx.sent_s or 0.0) < ctx.stall_limit_s:
         return None
     ranks, flying = _parted(ctx), ctx.in_flight or 0
-    if ranks is None or flying - ranks.held < max(_FEW, ranks.stuck / 2):
+    if ranks is None or flying - ranks.held < max(IN_TRANSIT, ranks.stuck / 2):
         return None
-    if ranks.stuck < max(_FEW, _SHARE * flying / len(ctx.state.server.ranks)):
+    if ranks.stuck < max(IN_TRANSIT, _SHARE * flying / len(ctx.state.server.ranks)):
         return None
     since = ctx.server_time(ranks.since)
     return Verdict(

@@ -37,7 +37,7 @@ def retraction_thrash(ctx: Context) -> Verdict | None:
     found = pace.retractions if pace else None
     if pace is None or found is None or not _risen(found, found.quiet_per_min, ctx.limits, ctx.limits.thrash_per_min):
         return None
-    share = _fallen(ctx, pace, many=found.per_min >= _MANY * ctx.limits.thrash_per_min)
+    share = _fallen(ctx, pace, found)
     if share is None:
         return None
     return Verdict(
@@ -86,7 +86,7 @@ def _risen(found: Retractions, usual: float | None, limits: Limits, many: float)
     return found.per_min > many and found.per_min >= limits.retractions_rise * (usual or 0.0)
 
 
-def _fallen(ctx: Context, pace: Pace, *, many: bool) -> float | None:
+def _fallen(ctx: Context, pace: Pace, found: Retractions) -> float | None:
     """The share of the throughput that is left, where it has fallen far, by both windows; None where it has not.
 
     Of what is expected of the load, or of what the dataset made before: retractions shrink the batch, and less is then
@@ -94,19 +94,19 @@ def _fallen(ctx: Context, pace: Pace, *, many: bool) -> float | None:
     be retracted, and either a good part of the time must have gone into computing prompts again, or each running
     request be thrown out every other minute.
     """
-    fallen = []
-    if pace.ratio_net is not None and pace.ratio_net_fast is not None:
-        if pace.ratio_net_fast <= ctx.limits.throughput_less:
-            fallen.append((pace.ratio_net, ctx.limits.thrash_share))
-        if pace.ratio_net_slow is not None and pace.ratio_net_fast <= ctx.limits.throughput_less:
+    fallen, limits = [], ctx.limits
+    fast, net = pace.ratio_net_fast, pace.ratio_net
+    if net is not None and fast is not None and fast <= limits.throughput_less:
+        fallen.append((net, limits.thrash_share))
+        if pace.ratio_net_slow is not None:
             # What has lasted for half an hour is not over with five better minutes: thrashing comes in waves.
-            fallen.append((pace.ratio_net_slow, ctx.limits.thrash_share * _HOLD))
-    wasted = (pace.ratio_net or 0.0) <= ctx.limits.throughput_less * (pace.ratio_quarter or 0.0)
-    churns = pace.retractions is not None and pace.retractions.churn >= ctx.limits.thrash_churn
-    if many and (wasted or churns) and ctx.sent_s is not None:
+            fallen.append((pace.ratio_net_slow, limits.thrash_share * _HOLD))
+    many = found.per_min >= _MANY * limits.thrash_per_min
+    wasted = (net or 0.0) <= limits.throughput_less * (pace.ratio_quarter or 0.0)
+    if many and (wasted or found.churn >= limits.thrash_churn) and ctx.sent_s is not None:
         now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
         made = made_share(ctx.state.server.minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
-        fallen += [(max(made), ctx.limits.thrash_made)] if made else []
+        fallen += [(max(made), limits.thrash_made)] if made else []
     return min((share for share, limit in fallen if share <= limit), default=None)
 
 
