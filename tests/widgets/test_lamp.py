@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from rich.cells import cell_len
 
+from tests.waits import until
 from tests.widgets.stage import NASTY, WIDTHS, Stage, line, safe
 from widgets.lamp import SIGNS, Lamp, LampState
 
@@ -32,4 +33,5 @@ async def test_own_word_and_text_that_is_no_markup() -> None:
         assert line(lamp).startswith("… link reconnecting  [b]bold[/b]")
         assert safe(line(lamp))
         await pilot.resize_terminal(5, 3)
+        await until(lambda: lamp.size.width == 5)
         assert line(lamp) == "… li…"

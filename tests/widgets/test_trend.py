@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
+from tests.waits import until
 from tests.widgets.stage import NASTY, WIDTHS, Stage, line, safe
 from widgets.trend import BLOCKS, Trend, spark
 
@@ -75,4 +76,5 @@ async def test_unknown_and_tiny() -> None:
         await pilot.pause()
         assert safe(line(trend))
         await pilot.resize_terminal(8, 3)
+        await until(lambda: trend.size.width == 8)
         assert cell_len(line(trend)) == 8
