@@ -23,6 +23,13 @@ def begin() -> None:
 
 
 def calm() -> None:
-    """Leave out of all later passes what is there now, which is what stays: modules, classes, the screen."""
+    """Leave out of all later passes what is there now, which is what stays: modules, classes, the screen.
+
+    A second time, once the program has come up, what is garbage by then goes first: what came before the first time,
+    classes that a decorator made anew among it, would else stay for good, and make each later page of memory fuller.
+    """
+    if gc.get_freeze_count():
+        gc.unfreeze()
+        gc.collect()
     gc.freeze()
     gc.set_threshold(*THRESHOLDS)

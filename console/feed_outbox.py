@@ -10,8 +10,9 @@ if TYPE_CHECKING:
 
     from console.job.events import LogLine
 
-MAX_LINES = 20_000
-"""Lines that may wait for a slow screen; beyond it, reading the host waits in turn, and nothing is dropped."""
+MAX_LINES = 5_000
+"""Lines that may wait for a slow screen, as many as a pane keeps, a megabyte or two; beyond it, reading the host waits
+in turn, and nothing is dropped."""
 
 
 class Outbox:

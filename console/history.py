@@ -31,7 +31,8 @@ import time
 import zlib
 from typing import TYPE_CHECKING
 
-from console.history_file import Unusable, connect, history_path, lock, move_aside, run_key
+from console.history_file import Unusable, connect, lock, move_aside
+from console.history_name import history_path, run_key
 from console.history_rows import (
     Place,
     Restored,

@@ -1,18 +1,14 @@
-"""Where a run's history lies, who may write it, and what is done with a file that can't be used."""
+"""Who may write a run's history, and what is done with a file that can't be used."""
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import os
-import re
 import sqlite3
 from contextlib import closing, suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
 VERSION = 3
@@ -54,20 +50,6 @@ CREATE TABLE etas    (at REAL NOT NULL, eta REAL NOT NULL, low REAL, high REAL);
 
 class Unusable(Exception):  # noqa: N818
     """No history can be kept; the message says why, for a person."""
-
-
-def run_key(host: str, logs: Iterable[str]) -> str:
-    """A name for a run's file: the host, readable, and a hash of the host and the logs' paths."""
-    readable = re.sub(r"[^a-z0-9]+", "-", host.lower()).strip("-")[:40] or "host"
-    digest = hashlib.sha256(json.dumps([host, sorted(logs)]).encode()).hexdigest()
-    return f"{readable}-{digest[:12]}"
-
-
-def history_path(host: str, logs: Iterable[str]) -> Path:
-    """Where the history of a run is kept on this machine."""
-    from platformdirs import user_data_path  # noqa: PLC0415  (only who keeps a history pays)
-
-    return user_data_path("longwait") / "runs" / f"{run_key(host, logs)}.sqlite3"
 
 
 def lock(path: Path) -> int:

@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING
 
 from console.facts import LinesArrived, LinesReplaced, Noticed, Replayed, SnapshotTaken
 from console.replay import why
+from console.replay_checkpoints import Checkpoints
 from console.replay_lines import LogTape
 from console.replay_moments import span_of
 from console.replay_player import FRAME_S, Player
 from console.replay_transport import DEFAULT_SPEED, Survey, Transport, neighbour
-from console.replay_walk import STEP, Checkpoints, Replay
+from console.replay_walk import STEP, Replay
 from remote.errors import RemoteError
 
 if TYPE_CHECKING:

@@ -7,13 +7,12 @@ the same whether it was come to from before, from later, or alone.
 
 from __future__ import annotations
 
-import zlib
-from bisect import bisect_right
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, NamedTuple
 
 from console.job.host_views import with_shapes
+from console.replay_checkpoints import Frozen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from console.job.state import State
     from console.job.timeline import Recorded
     from console.job.tracker import Tracker
+    from console.replay_checkpoints import Checkpoints
 
 STEP = timedelta(seconds=60)
 """Log time that is fed at once, on a grid from the first line on: what was written within a minute counts as seen at
@@ -32,22 +32,6 @@ its end, and is judged then, whichever moments are asked for."""
 
 AFTERMATH = timedelta(days=1)
 """How long silence is judged minute by minute after the last line."""
-
-CHECKPOINT_EVERY = timedelta(minutes=30)
-"""Log time between two checkpoints: a jump costs at most thirty steps, a third of a second, and the checkpoints of
-two days take some 20 MB."""
-
-
-class Frozen(NamedTuple):
-    """A tracker's state.
-
-    Attributes:
-        packed: It, without what is shared.
-        shared: What it has in common with the states before and after it.
-    """
-
-    packed: bytes
-    shared: tuple[object, ...]
 
 
 class Passed(NamedTuple):
@@ -76,38 +60,6 @@ class Read(NamedTuple):
     snapshot: Snapshot
     state: State
     forecasts: Forecasts
-
-
-@dataclass(frozen=True, slots=True)
-class _Checkpoint:
-    """All that was known at a point of the grid: the tracker, its bytes compressed, and each log's next line."""
-
-    at: datetime
-    places: tuple[int, ...]
-    frozen: Frozen
-
-
-@dataclass(slots=True)
-class Checkpoints:
-    """Where a replay may begin anew; may be shared by several replays of the same logs."""
-
-    _kept: list[_Checkpoint] = field(default_factory=list)
-
-    def before(self, moment: datetime) -> _Checkpoint | None:
-        """The newest one at or before a moment."""
-        place = bisect_right(self._kept, moment, key=lambda each: each.at)
-        return self._kept[place - 1] if place else None
-
-    def is_due(self, at: datetime) -> bool:
-        """Whether none covers this moment yet."""
-        newest = self.before(at)
-        return newest is None or at - newest.at >= CHECKPOINT_EVERY
-
-    def keep(self, at: datetime, places: Sequence[int], frozen: Frozen) -> None:
-        """Remember a point of the grid."""
-        place = bisect_right(self._kept, at, key=lambda each: each.at)
-        packed = frozen._replace(packed=zlib.compress(frozen.packed, 1))
-        self._kept.insert(place, _Checkpoint(at, tuple(places), packed))
 
 
 class Replay:
@@ -197,10 +149,11 @@ class Replay:
 
     def _leap(self, moment: datetime) -> None:
         """Begin at the newest checkpoint before a moment, where that is nearer than here."""
-        nearest = self._checkpoints.before(moment) if self._checkpoints is not None else None
+        if self._checkpoints is None:
+            return
+        nearest = self._checkpoints.before(moment)
         if nearest is not None and (self._at is None or self._at < nearest.at):
-            packed = zlib.decompress(nearest.frozen.packed)
-            self._tracker = self._thawed(nearest.frozen._replace(packed=packed))
+            self._tracker = self._thawed(self._checkpoints.take(nearest))
             self._places, self._at, self._frozen = list(nearest.places), nearest.at, None
 
     def _next(self) -> datetime | None:

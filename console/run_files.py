@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from console.history_file import history_path
+from console.history_name import history_path
 from console.job.host_events import Source
 from console.paths import followed_path
 

@@ -27,8 +27,9 @@ HELLO = b"longwait-follow 1"
 MARK_BYTES = 256
 """Length of a cursor's mark: more than a line, so that a stamp or a number is in it. Lines of a server end alike and
 are of equal lengths: after a restart into the same file, 16 bytes before the same offset were the same too often."""
-CHUNK_BYTES = 262_144
-"""Bytes of a chunk at most: what a caller does with one takes some milliseconds."""
+CHUNK_BYTES = 65_536
+"""Bytes of a chunk at most, and a sixteenth of a frame: what a caller does with one takes some milliseconds and a
+megabyte or two, which a process that lives for days never quite gives back."""
 _MAX_LINE = 256
 _MAX_NOISE = 65_536
 _MAX_BODY = 16 * 1_048_576

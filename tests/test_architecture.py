@@ -32,6 +32,10 @@ def loaded_by(statement: str) -> set[str]:
         ("import remote.ssh", {"console", "widgets", "textual", "rich", "psutil", "httpx"}),
         ("import remote.demo", {"console", "widgets", *HEAVY}),
         ("import widgets.gauge, widgets.log_view", {"console", "remote", "asyncssh", "httpx", "psutil", "yaml"}),
+        (
+            "import console.screens.replay, console.replay_commands, console.replay_feed, console.replay_files",
+            {"asyncssh", "h11", "httpx", "psutil", "prometheus_client", "sqlite3"},
+        ),
         ("import console.app", {"asyncssh", "httpx", "psutil", "prometheus_client", "remote.ssh"}),
     ],
 )

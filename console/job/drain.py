@@ -16,6 +16,7 @@ of completion lengths (renewal theory: Cox, Renewal Theory, 1962, chapter 5).
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
@@ -60,7 +61,8 @@ class StepTime:
 class Drain:
     """How a batch runs out: its moments, in the order of time; the last is its end in nearly every case.
 
-    Kept in columns, since a thousand of them are made and looked at for each reckoning.
+    Kept in columns, since a thousand of them are made and looked at for each reckoning, at 8 bytes a figure: some
+    hundreds of them are remembered.
 
     Attributes:
         shares: Cases in which the last one has ended by then, 0 to 1.
@@ -68,9 +70,9 @@ class Drain:
         made: Tokens made until then.
     """
 
-    shares: tuple[float, ...]
-    steps: tuple[float, ...]
-    made: tuple[float, ...]
+    shares: array[float]
+    steps: array[float]
+    made: array[float]
 
     @property
     def tokens(self) -> float:
@@ -90,7 +92,7 @@ class Drain:
         return step.a * steps + step.b * (self.made[place - 1] + part * (made - self.made[place - 1]))
 
 
-NOTHING = Drain((1.0,), (0.0,), (0.0,))
+NOTHING = Drain(array("d", [1.0]), array("d", [0.0]), array("d", [0.0]))
 """The drain of no request."""
 
 
@@ -142,5 +144,10 @@ def _drain(grid: Sequence[float], alive: Sequence[float], running: int) -> Drain
         running * (before + after) / 2 * (y - x)
         for x, y, before, after in zip(grid, grid[1:], alive, alive[1:], strict=False)
     ]
-    made = tuple(accumulate(parts, initial=0.0))
-    return Drain((*shares, 1.0), (0.0, *grid[1:], grid[-1]), (*made, made[-1]))
+    shares.append(1.0)
+    made = array("d", accumulate(parts, initial=0.0))
+    made.append(made[-1])
+    steps = array("d", grid)
+    steps[0] = 0.0
+    steps.append(grid[-1])
+    return Drain(array("d", shares), steps, made)

@@ -28,8 +28,8 @@ _OURS = "console.job."
 _PROTOCOL = 5
 _DIGEST_BYTES = 32
 """SHA-256 of what follows: damaged bytes never reach the unpickler."""
-_LARGE, _LONG = 4_096, 32
-"""Bytes, and rows, from which on a run of them is worth being shared."""
+_LARGE, _LONG = 4_096, 16
+"""Bytes, and rows, from which on a run of them is worth being shared: chunks of a history are, the shortest too."""
 _FIGURES = {bool, float, int, str, type(None)}
 _PLAIN = {
     "builtins": {"bytearray", "complex", "dict", "frozenset", "list", "set", "tuple"},
@@ -86,6 +86,25 @@ def thaw(owner: object, frozen: bytes, leave: Iterable[str], key: str, shared: S
         raise NotOurs(f"damaged ({type(error).__name__})") from error
     for target, name, value in changes:
         setattr(target, name, value)
+
+
+def pack_run(run: object) -> bytes:
+    """One of the runs that ``freeze`` put into ``shared``, as bytes: for who keeps them elsewhere than in memory."""
+    packed = io.BytesIO()
+    _Freeze(packed).dump(run)
+    return packed.getvalue()
+
+
+def unpack_run(packed: bytes) -> object:
+    """The run again.
+
+    Raises:
+        NotOurs: The bytes are damaged.
+    """
+    try:
+        return _load(packed)
+    except _DAMAGE as error:
+        raise NotOurs(f"damaged ({type(error).__name__})") from error
 
 
 def key_of(frozen: bytes) -> str:

@@ -10,6 +10,7 @@ any shape: one hump, two humps, nearly constant, cut at the limit. With ``E`` th
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_right
 from dataclasses import dataclass
 from functools import lru_cache
@@ -32,14 +33,16 @@ LONGEST = 131_072
 
 
 @lru_cache(maxsize=64)
-def edges_up_to(cap: int) -> tuple[float, ...]:
+def edges_up_to(cap: int) -> Sequence[float]:
     """Where the bins begin, tokens: 0, then ``cap / 1.1^i`` upwards; the last one is the cap itself."""
-    return (0.0, *(cap * exp(-STEP * place) for place in range(BINS - 1, 0, -1)), float(cap))
+    return array("d", (0.0, *(cap * exp(-STEP * place) for place in range(BINS - 1, 0, -1)), float(cap)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LengthLaw:
     """How long completions are; made by ``law_of``. Compared by identity, so that what is reckoned of it can be kept.
+
+    Its figures take 8 bytes each: four hundred laws are held for a run of nine datasets.
 
     Attributes:
         family: The shape that it leans on where nothing was seen: ``lognormal``, ``gamma``, ``weibull`` or
@@ -53,10 +56,10 @@ class LengthLaw:
     """
 
     family: str
-    params: tuple[float, ...]
+    params: Sequence[float]
     cap: int
-    edges: tuple[float, ...]
-    areas: tuple[float, ...]
+    edges: Sequence[float]
+    areas: Sequence[float]
     residual_mean_equilibrium: float
 
     @property
@@ -120,7 +123,7 @@ class LengthLaw:
 
 def law_of(family: str, survival: Sequence[float], cap: int) -> LengthLaw:
     """A law by its survival function at the edges of ``edges_up_to(cap)``."""
-    return _law(family, tuple(survival), cap, edges_up_to(cap), _parts_up_to(cap))
+    return _law(family, survival, cap, edges_up_to(cap), _parts_up_to(cap))
 
 
 def scaled(law: LengthLaw, factor: float) -> LengthLaw:
@@ -133,12 +136,13 @@ def scaled(law: LengthLaw, factor: float) -> LengthLaw:
         mean = below[-1] + (high - low) * (here + there) / 2
         former = law.residual_mean_equilibrium * law.mean - _moment(near, law.cap, here, there)
         moment = former * factor * factor + _moment(low, high, here, there)
-        edges = (*[edge * factor for edge in inner], low, float(high))
-        return LengthLaw(law.family, law.params, law.cap, edges, (*below, mean), moment / mean if mean else 0.0)
+        edges = array("d", (*[edge * factor for edge in inner], low, float(high)))
+        areas = array("d", (*below, mean))
+        return LengthLaw(law.family, law.params, law.cap, edges, areas, moment / mean if mean else 0.0)
     last = len(law.edges) - 1
     # Edges that would lie beyond the cap are laid just below it, in their order.
     laid = [min(edge * factor, law.cap * (1 - 1e-6 * (last - place))) for place, edge in enumerate(law.edges[:-1])]
-    whole = (*laid, float(law.cap))
+    whole = array("d", (*laid, float(law.cap)))
     return _law(law.family, law.params, law.cap, whole, _parts(whole))
 
 
@@ -165,9 +169,9 @@ def _parts_up_to(cap: int) -> _Parts:
     return _parts(edges_up_to(cap))
 
 
-def _law(family: str, survival: tuple[float, ...], cap: int, edges: tuple[float, ...], parts: _Parts) -> LengthLaw:
+def _law(family: str, survival: Sequence[float], cap: int, edges: Sequence[float], parts: _Parts) -> LengthLaw:
     halves, begins, ends = parts
     later = survival[1:]
-    areas = tuple(accumulate(map(mul, halves, map(add, survival, later)), initial=0.0))
+    areas = array("d", accumulate(map(mul, halves, map(add, survival, later)), initial=0.0))
     moment = sum(map(mul, begins, survival)) + sum(map(mul, ends, later))
-    return LengthLaw(family, survival, cap, edges, areas, moment / areas[-1] if areas[-1] else 0.0)
+    return LengthLaw(family, array("d", survival), cap, edges, areas, moment / areas[-1] if areas[-1] else 0.0)

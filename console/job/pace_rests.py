@@ -24,6 +24,10 @@ _CLIP = 0.7
 """A residual beyond this (half, or double) counts as this in a mean."""
 
 
+_RECENT = 64
+"""Chunks whose half minutes are remembered, eight hours: some 10 kB each."""
+
+
 class Judged(NamedTuple):
     """A half minute.
 
@@ -82,12 +86,12 @@ def _group(part: tuple[Judged, ...]) -> Group | None:
     return Group(part[0].step.time_s, clipped_mean(each.rest for each in part))
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=_RECENT)
 def _judge_chunk(model: StepModel, chunk: tuple[Bin, ...]) -> tuple[Judged, ...]:
-    """A closed chunk never changes, and a model lives for hours."""
+    """A closed chunk never changes, and a model lives for hours. Of old ones only the mean is asked for again."""
     return _judge(model, chunk)
 
 
 @lru_cache(maxsize=1024)
 def _group_of_chunk(model: StepModel, chunk: tuple[Bin, ...]) -> Group | None:
-    return _group(_judge_chunk(model, chunk))
+    return _group(_judge(model, chunk))

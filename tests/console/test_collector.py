@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import weakref
 from typing import TYPE_CHECKING
 
 import pytest
@@ -33,6 +34,26 @@ def test_what_is_there_is_not_walked_again_and_garbage_still_is() -> None:
     del loop
     assert gc.isenabled()
     assert gc.collect() >= 1
+
+
+@pytest.mark.usefixtures("own_settings")
+def test_what_was_garbage_when_the_program_came_up_goes_when_it_is_up() -> None:
+    class Loop:
+        pass
+
+    loop = Loop()
+    loop.itself = loop  # type: ignore[attr-defined]  # a cycle, which only a pass finds
+    there = weakref.ref(loop)
+    gc.disable()  # no pass by itself between here and the first time
+    try:
+        del loop
+        collector.calm()
+        assert there() is not None, "the first frame is not kept waiting"
+        collector.calm()
+    finally:
+        gc.enable()
+    assert there() is None
+    assert gc.get_freeze_count() > 0
 
 
 @pytest.mark.usefixtures("own_settings")

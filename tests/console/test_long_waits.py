@@ -108,13 +108,14 @@ async def test_a_log_that_is_caught_up_is_counted(tmp_path: Path) -> None:
 
     def took(_: object) -> None:
         seen.append(reading_of([follower], utc_now()))
+        outbox.take()  # as a screen does; else reading waits for it
 
     follower = SourceFollower(
         Source.SERVER,
         str(path),
         host=host,
         link=(link_ := Link(host, lambda _: None)),
-        outbox=Outbox(),
+        outbox=(outbox := Outbox()),
         clock=utc_now,
         took=took,
         last_bytes=3 * 1_048_576,

@@ -14,9 +14,10 @@ from bench.make_log import Mix, server_log
 from console.cli import cli
 from console.job.events import Source
 from console.job.timeline import HeldBytes, record
+from console.replay_checkpoints import Checkpoints
 from console.replay_files import Given, load
 from console.replay_moments import BadMoment, moments_of
-from console.replay_walk import Checkpoints, Replay
+from console.replay_walk import Replay
 from tests.console.recordings import Written, a_run
 from tests.job.builders import T0, after
 

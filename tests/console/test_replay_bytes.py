@@ -53,6 +53,26 @@ def test_times_are_exact(times: list[datetime]) -> None:
     assert packed[-1] == times[-1]
 
 
+@pytest.mark.parametrize(
+    ("apart", "odd", "bytes_each"),
+    [
+        (timedelta(seconds=1), timedelta(0), 4),
+        (timedelta(milliseconds=100), timedelta(0), 4),
+        (timedelta(microseconds=1), timedelta(0), 4),
+        (timedelta(milliseconds=40), timedelta(microseconds=1), 8),
+    ],
+    ids=["days of seconds", "hours of tenths", "a second of microseconds", "hours of odd microseconds"],
+)
+def test_the_times_of_lines_take_few_bytes(apart: timedelta, odd: timedelta, bytes_each: int) -> None:
+    count = 200_000
+    moments = [timedelta(days=20_000) + apart * (place + place % 3) + odd * (place % 2) for place in range(count)]
+    packed = Times(array("q", (moment // timedelta(microseconds=1) for moment in moments)))
+    assert packed.nbytes == bytes_each * count
+    assert [packed[place] for place in (0, 77, -1)] == [
+        datetime(1970, 1, 1, tzinfo=UTC) + moments[place] for place in (0, 77, -1)
+    ]
+
+
 def _cut_off(path: Path) -> None:
     os.truncate(path, 10)
 

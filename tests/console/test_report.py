@@ -258,7 +258,7 @@ def config(tmp_path: Path) -> list[str]:
 
 def test_it_looks_where_the_console_keeps_the_history(settings: Settings) -> None:
     feed = open_session(settings, clock=lambda: T0).feed
-    from console.history_file import history_path  # noqa: PLC0415 - beside what it is compared with
+    from console.history_name import history_path  # noqa: PLC0415 - beside what it is compared with
 
     named = [f"{follower.source}:{follower.name}" for follower in feed._followers]
     assert path_of(settings) == history_path(settings.host, named)

@@ -345,7 +345,7 @@ async def test_the_program_ends_when_nobody_reads_it(seen: Seen) -> None:
 async def test_quiet_files_give_beats() -> None:
     argv = follow_argv("/log", Cursor(5, 7, "ab"), 99, 0.5)
     assert argv[:2] == ["sh", "-c"]
-    assert argv[3:] == ["longwait-follow", "/log", "5", "7", "ab", "", "0.5", "10", "262144"]
+    assert argv[3:] == ["longwait-follow", "/log", "5", "7", "ab", "", "0.5", "10", "65536"]
 
 
 async def test_a_lost_link_is_raised_and_what_was_whole_is_kept() -> None:
