@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from console import collector, commands, quiet
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 COMING_UP_S = 20.0
 """Seconds after which what the console needs has been imported: the SSH library comes behind the first frame."""
 
+BEFOREHAND_S = 5.0
+"""Seconds after the first frame at which help and palette are read from disk: the first of them that is asked for need
+not wait for that, and neither need the first figures."""
+
 NOTICE_S = {"information": 4.0, "warning": 8.0, "error": 12.0}
 """Seconds that a message stays in sight, by its severity."""
 
@@ -50,19 +55,25 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
+def get_ready() -> None:
+    """Import what help and palette need."""
+    for name in ("console.screens.help", "console.screens.palette"):
+        import_module(name)
+
+
 class LongwaitApp(AttendedApp, LooksApp):
     """The console for one host."""
 
     TITLE = "longwait"
     ENABLE_COMMAND_PALETTE = True
-    COMMANDS: ClassVar[set[Any]] = set()  # the screen's palette gives Textual's own after the operator's
+    COMMANDS: ClassVar[set[Any]] = set()  # our palette gives Textual's own after the operator's
     COMMAND_PALETTE_DISPLAY: ClassVar[str] = "ctrl+p"
     CSS = (
         """
     ToastRack { margin-bottom: 0; overflow: hidden; align: left bottom; }
     ToastHolder { display: none; align-horizontal: left; }
     ToastHolder:last-child { display: block; }
-    Toast { width: 100%; max-width: 100%; max-height: 3; margin: 0; padding: 0 1; background: $panel; }
+    Toast { width: 100%; max-width: 100%; max-height: 60vh; margin: 0; padding: 0 1; background: $panel; }
     Toast.-warning { color: $text-warning; }
     Toast.-error { color: $text-error; }
     """
@@ -158,6 +169,7 @@ class LongwaitApp(AttendedApp, LooksApp):
         self._note_quiet(self.quiet.on)
         if not self.is_headless:
             collector.calm()
+            self.set_timer(BEFOREHAND_S, get_ready)
             self.set_timer(COMING_UP_S, collector.calm)
 
     def notify(
@@ -198,6 +210,12 @@ class LongwaitApp(AttendedApp, LooksApp):
     def get_system_commands(self, screen: Screen[object]) -> Iterable[SystemCommand]:
         """Leave to Textual what is not ours: theme and picture."""
         return (command for command in super().get_system_commands(screen) if command.title not in OURS)
+
+    def action_command_palette(self) -> None:
+        """Open our palette in place of Textual's, which is made anew and draws the screen below at each opening."""
+        from console.screens.palette import open_palette  # noqa: PLC0415 - the first frame need not wait for it
+
+        open_palette(self)
 
     async def action_quit(self) -> None:
         """Close the console in the same way whichever key asks for it."""

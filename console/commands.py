@@ -126,6 +126,12 @@ WRITTEN = {"comma": ",", "escape": "Esc", "enter": "Enter", "space": "Space"}
 """Keys that a person calls otherwise than Textual does."""
 
 
+def words_of(command_id: str, keymap: Mapping[str, str]) -> str:
+    """Give the keys of the command of an id as a person reads them; empty when there is no such command."""
+    command = by_id(command_id)
+    return key_words(command, keymap) if command is not None else ""
+
+
 def key_words(command: OperatorCommand, keymap: Mapping[str, str]) -> str:
     """Give a command's keys as a person reads them."""
     keys = keymap.get(command.id, command.key).split(",")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import on
@@ -16,8 +17,9 @@ from widgets.moves import Scrolling
 from widgets.plain import clean
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
+    from textual import events
     from textual.app import ComposeResult
 
 SHORT_BELOW = 30
@@ -26,21 +28,29 @@ SHORT_BELOW = 30
 NARROW_BELOW = 50
 """Columns of the screen below which it is narrow."""
 
+REACTION_S = 0.3
+"""Seconds from the first sight of a dialog within which Enter was meant for something else: nobody reads faster."""
+
 
 class Confirm(ModalScreen[bool]):
     """A dialog that answers True for "go" and False for "leave it".
 
     The focus starts on the button that changes nothing, so that an Enter typed too much does nothing, unless the
     dialog is itself what was asked for: a plan that is shown to be carried out.
+
+    A key that was on its way when the dialog appeared is no answer. What was typed before it was drawn does nothing.
+    Enter, which means something everywhere, does nothing until typing has rested for ``REACTION_S`` with the dialog in
+    sight; the last line names Enter only from then on.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "go", "Go", id="confirm-go"),
-        Binding("n,escape", "cancel", "Cancel", id="confirm-cancel"),
+        Binding("y", "go", "Go"),
+        Binding("n,escape", "cancel", "Cancel"),
         Binding("left,up", "app.focus_previous", "Previous", show=False),
         Binding("right,down", "app.focus_next", "Next", show=False),
     ]
-    """Enter presses the button that has the focus."""
+    """Enter presses the button that has the focus. None has an id by which it could be given another key: what says yes
+    to a loss is the same for whoever sits at the console."""
 
     # Textual declares both as instance variables, so they can't be ClassVar here.
     VERTICAL_BREAKPOINTS = [(0, "-short"), (SHORT_BELOW, "-tall")]  # noqa: RUF012 - see above
@@ -102,6 +112,7 @@ class Confirm(ModalScreen[bool]):
         enter_goes: bool = False,
         go: str = "Go",
         cancel: str = "Cancel",
+        clock: Callable[[], float] = time.monotonic,
         name: str | None = None,
         id: str | None = None,  # noqa: A002 - the name that all Textual widgets have for it
         classes: str | None = None,
@@ -117,6 +128,7 @@ class Confirm(ModalScreen[bool]):
             enter_goes: Start on the button that acts, when there is one.
             go: The word on the button that acts.
             cancel: The word on the button that doesn't.
+            clock: Seconds, of the clock that stamps Textual's events.
             name: As for any screen.
             id: As for any screen.
             classes: As for any screen.
@@ -130,6 +142,11 @@ class Confirm(ModalScreen[bool]):
         self._enter_goes = enter_goes and not self._refusal
         self._go = clean(go)
         self._cancel = "Close" if self._refusal else clean(cancel)
+        self._clock = clock
+        self._seen_at: float | None = None
+        self._rests_since = 0.0
+        self._heeds_enter = False
+        self._line = Static(Content(self._keys()), classes="confirm--keys")
         self.set_class(danger, "-danger")
         self.set_class(bool(self._refusal), "-refused")
         self.set_class(bool(self._diff), "-diff")
@@ -150,11 +167,45 @@ class Confirm(ModalScreen[bool]):
                 yield Button(Content(self._cancel), id="cancel")
                 if not self._refusal:
                     yield Button(Content(self._go), id="go", variant="error" if self._danger else "primary")
-            yield Static(Content(self._keys()), classes="confirm--keys")
+            yield self._line
 
     def on_mount(self) -> None:
         """Start on the button that changes nothing, or on the one that was asked for."""
         self.query_one("#go" if self._enter_goes else "#cancel").focus()
+        self.call_after_refresh(self._be_seen)
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it has been drawn; what is typed from then on may be an answer."""
+        return self._seen_at is not None
+
+    def heed_enter(self) -> None:
+        """Take Enter for an answer from now on, and say so."""
+        self._heeds_enter = True
+        self._line.update(Content(self._keys()))
+
+    def _be_seen(self) -> None:
+        if not self._line.size:  # not laid out yet, so not drawn either
+            self.set_timer(REACTION_S / 10, self._be_seen)
+            return
+        self._seen_at = self._rests_since = self._clock()
+        self.set_timer(REACTION_S, self._let_rest)
+
+    def _let_rest(self) -> None:
+        """Heed Enter once nothing that came too early is newer than the time that it takes to react."""
+        left = self._rests_since + REACTION_S - self._clock()
+        if left <= 0:
+            self.heed_enter()
+        else:
+            self.set_timer(left, self._let_rest)
+
+    def on_key(self, event: events.Key) -> None:
+        """Leave out what was on its way when the dialog appeared."""
+        typed_blind = self._seen_at is None or event.time < self._seen_at
+        if typed_blind or (event.key == "enter" and not self._heeds_enter):
+            self._rests_since = max(self._rests_since, event.time)
+            event.prevent_default()
+            event.stop()
 
     @on(Button.Pressed, "#go")
     def _go_pressed(self) -> None:
@@ -180,9 +231,11 @@ class Confirm(ModalScreen[bool]):
         self.dismiss(False)
 
     def _keys(self) -> str:
-        """Name the keys, as the last line of the dialog."""
+        """Name the keys that are heeded, as the last line of the dialog."""
         if self._refusal:
-            return "Esc or Enter: close"
+            return "Esc or Enter: close" if self._heeds_enter else "Esc: close"
+        if not self._heeds_enter:
+            return f"y: {self._go}   n or Esc: {self._cancel}"
         if self._enter_goes:
             return f"Enter or y: {self._go}   n or Esc: {self._cancel}"
         return f"y: {self._go}   n or Esc: {self._cancel}   Tab, Enter: choose"

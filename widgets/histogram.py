@@ -12,6 +12,7 @@ from textual.widget import Widget
 from widgets.axis import cell_of, decades, labels, short
 from widgets.paint import joined, painted
 from widgets.plain import clean, fit, paragraph
+from widgets.reach import Reach
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -108,6 +109,9 @@ class Histogram(Widget):
     marks: reactive[tuple[Mark, ...]] = reactive[tuple[Mark, ...]](())
     """Sizes to be marked, from the most to the least important."""
 
+    reach: reactive[Reach | None] = reactive[Reach | None](None)
+    """Where the scale begins and ends at least; None ends it with what is shown, and moves with that."""
+
     unit: reactive[str] = reactive("")
     """The unit of the sizes."""
 
@@ -123,7 +127,7 @@ class Histogram(Widget):
         marks = [
             Mark(mark.at, fit(clean(mark.sign), 1), clean(mark.label)) for mark in self.marks if 0 < mark.at <= MOST
         ]
-        rows = picture(bins, marks, width, height, clean(self.unit))
+        rows = picture(bins, marks, width, height, clean(self.unit), self.reach)
         pieces: list[_Cell] = []
         for place, row in enumerate(rows):
             pieces += [("\n", "")] if place else []
@@ -140,7 +144,23 @@ def usable(bins: Iterable[Bin]) -> list[Bin]:
     ]
 
 
-def picture(bins: Sequence[Bin], marks: Sequence[Mark], width: int, height: int, unit: str) -> list[list[_Cell]]:
+def reach_of(bins: Iterable[Bin], marks: Iterable[Mark]) -> Reach | None:
+    """Give the least and the greatest size that is to be shown; None where there is nothing to show.
+
+    Args:
+        bins: What is counted.
+        marks: Sizes to be marked.
+    """
+    shown = usable(bins)
+    if not shown:
+        return None
+    ends = [one.high for one in shown] + [mark.at for mark in marks if 0 < mark.at <= MOST]
+    return min(one.low for one in shown), max(ends)
+
+
+def picture(  # noqa: PLR0917 - a drawing has many parts
+    bins: Sequence[Bin], marks: Sequence[Mark], width: int, height: int, unit: str, reach: Reach | None = None
+) -> list[list[_Cell]]:
     """Draw the rows, from the top.
 
     Args:
@@ -149,9 +169,11 @@ def picture(bins: Sequence[Bin], marks: Sequence[Mark], width: int, height: int,
         width: Cells there are.
         height: Rows there are.
         unit: The unit of the sizes, clean.
+        reach: Where the scale begins and ends at least; None for what is shown.
     """
-    low = math.log(min([one.low for one in bins]))
-    high = math.log(max([one.high for one in bins] + [mark.at for mark in marks]))
+    ends = reach or (math.inf, 0.0)
+    low = math.log(min([one.low for one in bins] + [ends[0]]))
+    high = math.log(max([one.high for one in bins] + [mark.at for mark in marks] + [ends[1]]))
     legend, axis = height >= ROWS_FOR_ALL and bool(marks), height >= ROWS_FOR_AXIS
     plot_height = max(1, height - legend - (2 if axis else 0))
     indent = GUTTER if width >= GUTTER_FROM else 0

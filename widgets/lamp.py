@@ -14,10 +14,10 @@ from widgets.plain import clean, fit
 if TYPE_CHECKING:
     from textual.content import Content
 
-LampState = Literal["ok", "warn", "bad", "unknown", "busy"]
+LampState = Literal["ok", "warn", "bad", "unknown", "busy", "starting"]
 """What a lamp can say."""
 
-SIGNS: dict[LampState, str] = {"ok": "✓", "warn": "!", "bad": "✗", "unknown": "?", "busy": "…"}
+SIGNS: dict[LampState, str] = {"ok": "✓", "warn": "!", "bad": "✗", "unknown": "?", "busy": "…", "starting": "↑"}
 """The sign of each state, so that none is told by its colour alone."""
 
 
@@ -38,6 +38,7 @@ class Lamp(Widget):
         &.-warn > .lamp--sign, &.-warn > .lamp--word { color: $text-warning; }
         &.-bad > .lamp--sign, &.-bad > .lamp--word { color: $text-error; }
         &.-unknown > .lamp--sign, &.-unknown > .lamp--word { color: $foreground-muted; }
+        &.-starting > .lamp--sign, &.-starting > .lamp--word { color: $text-accent; }
         &.-busy > .lamp--sign, &.-busy > .lamp--word { color: $text-primary; }
     }
     """

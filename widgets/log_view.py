@@ -15,6 +15,7 @@ from widgets.log_find import Finder, marked
 from widgets.log_rows import breaks, part, rows_of
 from widgets.log_title import EDGES, Shown, titled, with_note
 from widgets.plain import LINE_LIMIT, clean, measured
+from widgets.titled import Titled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -27,7 +28,7 @@ def _indent(head: int, width: int) -> int:
     return head if head * 3 <= width else 0
 
 
-class LogView(FollowView):
+class LogView(FollowView, Titled):  # Textual takes style and keys from the first base alone
     """The newest lines of a log.
 
     It follows the end. Scrolled up, it holds still and counts what comes in below; at the end it follows again. When
@@ -291,4 +292,4 @@ class LogView(FollowView):
         title = with_note(said, self.notes, self.outer_size.width - EDGES)
         if title != self._shown_title:
             self._shown_title = title
-            self.border_title = Content(title)
+            self.retitle(Content(title))

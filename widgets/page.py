@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from textual.content import Content
@@ -127,11 +128,20 @@ class Page(Widget):
     here: reactive[int] = reactive(-1)
     """Which of the found blocks one has gone to, from 0; -1 for none."""
 
-    def __init__(self, markdown: str, *, id: str | None = None) -> None:  # noqa: A002 - textual's name for it
+    def __init__(self, markdown: str = "", *, id: str | None = None) -> None:  # noqa: A002 - textual's name for it
         """Take the page."""
         super().__init__(id=id)
+        self._markdown = markdown
         self._blocks = blocks(markdown)
         self._wrapped: tuple[int, list[Content], list[int]] | None = None
+
+    def show(self, markdown: str) -> None:
+        """Show another page, all of it; the same one costs nothing."""
+        self.search = None
+        self.here = -1
+        if markdown != self._markdown:
+            self._markdown, self._blocks, self._wrapped = markdown, blocks(markdown), None
+            self.refresh(layout=True)
 
     @property
     def count(self) -> int:
@@ -209,14 +219,27 @@ class Page(Widget):
         return self._wrapped
 
     def _rows(self, block: Block, width: int, *, is_here: bool) -> list[Content]:
-        """Wrap one block; the rows of an item after its first stand below its text."""
+        """Wrap one block, with what is found in it marked."""
+        if block.kind != "heading" and self.search is None:
+            return [*_plain_rows(block.kind, block.pieces, width)]
         content = Content.assemble(*((text, style) for text, style in block.pieces))
         if block.kind == "heading":
             content = content.stylize(self.get_visual_style("page--heading", partial=True))
         part = "page--here" if is_here else "page--found"
         for start, end in spans(self.search, content.plain):
             content = content.stylize(self.get_visual_style(part, partial=True), start, end)
-        indent = 2 if block.kind == "item" and width >= _LEAST else 0
-        wrapped = content.wrap(width - indent)
-        heads = [Content("• " if indent else ""), *[Content(" " * indent)] * (len(wrapped) - 1)]
-        return [Content.assemble(head, line) for head, line in zip(heads, wrapped, strict=True)]
+        return _hung(content, block.kind, width)
+
+
+@lru_cache(maxsize=512)
+def _plain_rows(kind: Kind, pieces: tuple[tuple[str, str], ...], width: int) -> tuple[Content, ...]:
+    """Wrap a block in which nothing is marked: a page that is opened anew, and is much as it was, costs little."""
+    return tuple(_hung(Content.assemble(*pieces), kind, width))
+
+
+def _hung(content: Content, kind: Kind, width: int) -> list[Content]:
+    """Wrap a text; the rows of an item after its first stand below its text."""
+    indent = 2 if kind == "item" and width >= _LEAST else 0
+    wrapped = content.wrap(width - indent)
+    heads = [Content("• " if indent else ""), *[Content(" " * indent)] * (len(wrapped) - 1)]
+    return [Content.assemble(head, line) for head, line in zip(heads, wrapped, strict=True)]

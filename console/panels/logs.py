@@ -210,7 +210,10 @@ warnings, dim ones access lines and separators. A line between two `--` is the c
         hidden = not shown.display  # where both stand side by side no style changes, and working it out takes a while
         for view in self._views.values():
             view.set_class(view is shown, "-shown", update=hidden)
-        self.call_after_refresh(shown.focus)
+        if hidden:
+            self.call_after_refresh(shown.focus)  # it can take the focus once it is laid out
+        else:
+            self.screen.set_focus(shown)
 
     def _say_count(self) -> None:
         """Write beside the field what it finds in the present log."""

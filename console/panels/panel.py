@@ -64,6 +64,11 @@ class Panel(Titled, Vertical, can_focus=True):
         self._said: str | None = None
         self.say()
 
+    def watch_has_focus(self, _has_focus: bool) -> None:
+        """Look up its own style alone: nothing in a pane looks otherwise while the pane has the focus."""
+        if self.is_attached:
+            self.app.stylesheet.update_nodes((self,))
+
     def watch_snapshot(self) -> None:
         """Draw a newer one."""
         self._draw()

@@ -21,6 +21,7 @@ from console.panels.server_words import (
     ranks,
     requests,
     span_words,
+    stale_s,
     throughput,
     usage_note,
 )
@@ -70,7 +71,8 @@ class ServerPanel(Panel):
   share of the prompt tokens found in the cache since the server's start. **waiting**: further queues, by kind. Each is
   shown where the log or the metrics page tells it.
 
-Source: the server's log, filled in from `/metrics`. A figure older than a minute says so.
+Source: the server's log, filled in from `/metrics`. A figure older than a minute says so, and
+one older than some seconds once the run has ended.
 """
     TITLE: ClassVar[str] = "Server"
     DEFAULT_CSS = """
@@ -153,7 +155,8 @@ Source: the server's log, filled in from `/metrics`. A figure older than a minut
         self._write("ranks", ranks(server))
         self._write("extras", extras(server))
         self._write("trouble", f"✗ {server.trouble}" if server.trouble else "")
-        stale = words.as_of(words.seen_until(server.updated_at, snapshot.link), now, self.zone)
+        told_at = words.seen_until(server.updated_at, snapshot.link)
+        stale = words.as_of(told_at, now, self.zone, stale_s(snapshot, now))
         self.say(words.joined(stale, phase(server)), old=bool(stale) or words.link_broken(snapshot.link))
 
     def _show_curve(self, server: ServerView, at: datetime, now: datetime) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from console.job.curve import Cut
-    from console.job.snapshot import DatasetView, RankView, ServerView
+    from console.job.snapshot import DatasetView, RankView, ServerView, Snapshot
 
 PHASES = {
     "weights": "loading weights",
@@ -32,6 +32,23 @@ SHOWN_RANKS = 8
 
 ROOMY = 60
 """Cells from which on a gauge's note has room for whole phrases."""
+
+
+RESTING_S = 3.0
+"""Seconds after which the last figures are those of a run that has ended: an idle server reports nothing that would
+take their place."""
+
+
+def loads(server: ServerView) -> bool:
+    """Tell whether the server is on its way up."""
+    return server.phase == "starting" or server.phase in PHASES
+
+
+def stale_s(snapshot: Snapshot, now: datetime) -> float:
+    """Give the seconds after which the server's figures say how old they are: few, once the run's end is known."""
+    job = snapshot.job
+    over = snapshot.verdict.cause == "finished" or words.has_ended(snapshot.eta, now) or job.alive is False
+    return RESTING_S if over else words.STALE_S
 
 
 def phase(server: ServerView) -> str:

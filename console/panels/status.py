@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 from console.job import units
 from console.panels import words
 from console.panels.panel import Panel
+from console.panels.server_words import loads
 from widgets.drawn import drawn, without_bars
 from widgets.lamp import Lamp, LampState
 
@@ -53,13 +54,20 @@ def link(view: LinkView, now: datetime) -> Shown:
     return "bad", view.state, words.joined(again, f"{since} ago" if since else "", view.reason)
 
 
-def health(view: HealthView, now: datetime, usual: Usual = Usual(), *, seen: bool = True) -> Shown:
-    """Word the newest health check, with its age; while the host can't be seen it is what was, and no sign of now."""
+def health(
+    view: HealthView, now: datetime, usual: Usual = Usual(), *, seen: bool = True, starting: bool = False
+) -> Shown:
+    """Word the newest health check, with its age; while the host can't be seen it is what was, and no sign of now.
+
+    A server that starts does not answer yet: that is no fault.
+    """
     asked = units.age(view.checked_at, now) if view.checked_at else ""
     if view.state == "ok":
         old = not seen or words.is_stale(view.checked_at, now, usual.health_s)
         answer = units.latency(view.latency_s)
         return ("unknown", "was ok", words.joined(answer, asked)) if old else ("ok", "ok", words.joined(answer, asked))
+    if view.state == "failing" and seen and starting:
+        return "starting", "starting", words.joined("no answer yet", asked)
     if view.state == "failing":
         answer = view.error or f"answered {view.status}"
         since = units.duration((now - view.failing_since).total_seconds()) if view.failing_since else ""
@@ -67,8 +75,11 @@ def health(view: HealthView, now: datetime, usual: Usual = Usual(), *, seen: boo
     return ("busy", "asking", "") if view.state == "asking" else ("unknown", units.UNKNOWN, "not asked yet")
 
 
-def job(view: JobView, now: datetime, usual: Usual = Usual(), *, seen: bool = True) -> Shown:
-    """Word the job's process: pid and age, or how it ended; as it was while the host can't be seen."""
+def job(view: JobView, now: datetime, usual: Usual = Usual(), *, seen: bool = True, starting: bool = False) -> Shown:
+    """Word the job's process: pid and age, or how it ended; as it was while the host can't be seen.
+
+    Before the run has begun there need be no process: that is no fault.
+    """
     if view.alive is None:
         return "unknown", units.UNKNOWN, "not asked yet"
     asked = words.old(view.checked_at, now, usual.look_s)
@@ -79,6 +90,8 @@ def job(view: JobView, now: datetime, usual: Usual = Usual(), *, seen: bool = Tr
         return ("unknown", "was up", detail) if asked or not seen else ("ok", "up", detail)
     if view.finished:
         return "ok" if view.finished == "done" else "warn", "ended", words.joined(view.finished, asked)
+    if seen and starting:
+        return "starting", "not up", words.joined("the host has no process of the job", asked)
     return "bad" if seen else "unknown", "gone", words.joined("the host has no process of the job", asked)
 
 
@@ -93,6 +106,7 @@ class StatusPanel(Panel):
 - **health**: whether the server's health page last answered 200, how long that took and how long ago. Some seconds
   are ordinary under load. `h` asks now. An answer does not prove that tokens are being made: see tok/s.
 - **job**: the process on the host, by the host's process table, with its pid and age.
+- `↑`: it starts. While a server loads it does not answer, and before the run there is no job: neither is a fault.
 """
     TITLE: ClassVar[str] = "Link, health, job"
     DEFAULT_CSS = """
@@ -117,11 +131,12 @@ class StatusPanel(Panel):
 
     def show(self, snapshot: Snapshot, now: datetime) -> None:
         """Set the lamps."""
-        seen = not words.link_broken(snapshot.link)
+        seen, starting = not words.link_broken(snapshot.link), snapshot.verdict.cause == "starting"
+        coming_up = starting and loads(snapshot.server)
         shown = {
             "link": link(snapshot.link, now),
-            "health": health(snapshot.health, now, self._usual, seen=seen),
-            "job": job(snapshot.job, now, self._usual, seen=seen),
+            "health": health(snapshot.health, now, self._usual, seen=seen, starting=coming_up),
+            "job": job(snapshot.job, now, self._usual, seen=seen, starting=starting),
         }
         for name, lamp in self._lamps.items():
             lamp.state, lamp.word, lamp.detail = shown[name]

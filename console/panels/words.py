@@ -70,9 +70,11 @@ def seen_until(at: datetime | None, link: LinkView) -> datetime | None:
     return min(at, link.since)
 
 
-def as_of(at: datetime | None, now: datetime, zone: tzinfo | None) -> str:
-    """Give ``as of 03:15, 4 min old`` for a stale figure, else nothing."""
-    return f"as of {clock(at, now, zone)}, {old(at, now)}" if is_stale(at, now) else ""
+def as_of(at: datetime | None, now: datetime, zone: tzinfo | None, stale_s: float = STALE_S) -> str:
+    """Give ``as of 03:15, 4 min old`` for a figure that is older than ``stale_s`` seconds, else nothing."""
+    if at is None or (now - at).total_seconds() <= stale_s:
+        return ""
+    return f"as of {clock(at, now, zone)}, {units.duration((now - at).total_seconds())} old"
 
 
 def share_done(views: Sequence[DatasetView], eta: Eta) -> float | None:

@@ -14,6 +14,7 @@ from console.act_journal import outcome_of
 from console.job import units
 from console.proving import item_words
 from console.screens.board import Board, row_of
+from console.screens.own_keys import follows, key_of
 from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.steps import StepRow, Steps, StepState
@@ -104,8 +105,10 @@ class ActScreen(Board[str]):
 
     COPIED: ClassVar[str] = "#board"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter,p", "close", "Close (the act goes on)"),
-        Binding("B", "roll_back", "Roll back"),
+        Binding("escape,enter", "close", "Close (the act goes on)"),
+        follows("quit", "close", "Close (the act goes on)"),
+        follows("act", "close", "Close (the act goes on)"),
+        follows("rollback", "roll_back", "Roll back", shown=True),
     ]
     DEFAULT_CSS = """
     ActScreen {
@@ -189,7 +192,7 @@ class ActScreen(Board[str]):
         ended = proof.outcome if proof is not None and proof.ended else ""
         words = [text for text in (act.ended if act is not None else "", ended) if text]
         if self._can_go_back:
-            words.append("B rolls back: the former script and command.")
+            words.append(f"{key_of(self, 'rollback')} rolls back: the former script and command.")
         self._end.update(Content(clean(" ".join(words))))
         self.set_class(bool(words), "-ended")
         self.set_class(proof is not None, "-proving")

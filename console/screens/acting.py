@@ -10,6 +10,7 @@ from rich.text import Text
 from textual import work
 from textual.reactive import var
 
+from console import commands
 from console.act_stakes import with_stakes
 from console.acts import START_STEP, STOP_STEP, ActionPlan, Step, Verb
 from console.job.proof_facts import before_of
@@ -207,7 +208,8 @@ class ActingScreen(CommandedScreen):
         self._draw_proof()
         if found.proof.ended:
             found.write(self.setup.journal())
-            back = " B rolls back to the former script and command." if found.proof.failed else ""
+            key = commands.words_of("rollback", self.keymap)
+            back = f" {key} rolls back to the former script and command." if found.proof.failed else ""
             self.post_message(NoticeGiven(f"{found.proof.outcome}{back}", "error" if found.proof.failed else "info"))
 
     def _draw_proof(self) -> None:

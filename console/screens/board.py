@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from textual.content import Content
 from textual.screen import ScreenResultType
 
 from console.screens.copying import CopiedList
+from console.screens.own_keys import key_of
 from widgets.steps import StepRow, StepState
 
 if TYPE_CHECKING:
@@ -43,4 +45,5 @@ class Board(CopiedList[ScreenResultType]):
 
     def say_keys(self, *, going: bool) -> None:
         """Say on the lower edge how it is closed, and, while the act goes on, that it does."""
-        self.query_one(".board").border_subtitle = "Esc closes; it goes on, p shows it again" if going else "Esc closes"
+        again = f"Esc closes; it goes on, {key_of(self, 'act')} shows it again"
+        self.query_one(".board").border_subtitle = Content(again if going else "Esc closes")

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from textual.binding import BindingType
-from textual.command import DiscoveryHit, Hit, Provider
-from textual.screen import Screen
-
 from console import commands
+from console.screens.coverable import Coverable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from textual import events
-    from textual.binding import ActiveBinding
-    from textual.command import Hits
+    from textual.binding import ActiveBinding, BindingType
+
+FAULTS_S = 60.0
+"""Seconds that a message of several faults stays, so that all can be read; a newer one lies over it meanwhile."""
 
 
-class CommandedScreen(Screen[None]):
+class CommandedScreen(Coverable[None]):
     """The commands' keys, guards and refusals; what they do is the subclass's."""
 
     BINDINGS: ClassVar[list[BindingType]] = [*commands.bindings()]
@@ -76,51 +74,19 @@ class CommandedScreen(Screen[None]):
             await self.run_action(command.action)
 
     def tell_key_faults(self) -> None:
-        """Say what is wrong with the operator's own keys: two commands on one, for instance."""
-        if self.keymap:
-            from console.key_faults import faults  # noqa: PLC0415 - most operators have no keys of their own
+        """Say what is wrong with the operator's own keys, all of it in one message: of several one would be seen."""
+        if not self.keymap:
+            return
+        from console.key_faults import faults  # noqa: PLC0415 - most operators have no keys of their own
 
-            for fault in faults(self.keymap, self.OPERATOR):
-                self.refuse(fault)
+        found = faults(self.keymap, self.OPERATOR)
+        if len(found) > 1:
+            told = "\n".join(f"- {fault}" for fault in found)
+            title = f"{len(found)} faults under `keys` in the config"
+            self.notify(told, title=title, severity="warning", timeout=FAULTS_S, markup=False)
+        elif found:
+            self.refuse(found[0])
 
     def refuse(self, why: str) -> None:
         """Tell the operator why a command does not run."""
         self.notify(why, severity="warning", markup=False)
-
-
-class OperatorPalette(Provider):
-    """The commands in the palette, then Textual's; one that can't run now shows why in place of its help."""
-
-    async def discover(self) -> Hits:
-        """Give all commands, in their order."""
-        for command in self._commands:
-            yield DiscoveryHit(self._named(command), partial(self._run, command), help=self._help(command))
-        for title, words, run, _ in self.app.get_system_commands(self.screen):
-            yield DiscoveryHit(title, run, help=words)
-
-    async def search(self, query: str) -> Hits:
-        """Give the commands whose name matches."""
-        matcher = self.matcher(query)
-        for command in self._commands:
-            name = self._named(command)
-            if (score := matcher.match(name)) > 0:
-                yield Hit(score, matcher.highlight(name), partial(self._run, command), help=self._help(command))
-        for title, words, run, _ in self.app.get_system_commands(self.screen):
-            if (score := matcher.match(title)) > 0:
-                yield Hit(score, matcher.highlight(title), run, help=words)
-
-    @property
-    def _commands(self) -> tuple[commands.OperatorCommand, ...]:
-        return self.screen.OPERATOR if isinstance(self.screen, CommandedScreen) else commands.COMMANDS
-
-    def _named(self, command: commands.OperatorCommand) -> str:
-        keymap = self.screen.keymap if isinstance(self.screen, CommandedScreen) else {}
-        return f"{command.name} ({commands.key_words(command, keymap)})"
-
-    def _help(self, command: commands.OperatorCommand) -> str:
-        situation = self.screen.situation if isinstance(self.screen, CommandedScreen) else commands.Situation()
-        return command.refusal(situation) or command.help
-
-    async def _run(self, command: commands.OperatorCommand) -> None:
-        if isinstance(self.screen, CommandedScreen):
-            await self.screen.run_command(command)

@@ -7,19 +7,22 @@ from datetime import UTC
 from typing import TYPE_CHECKING, ClassVar
 
 from textual import work
-from textual.binding import Binding, BindingType
-from textual.screen import ModalScreen, Screen, ScreenResultType
+from textual.screen import ModalScreen, ScreenResultType
 
 from console import clipboard, pictures
 from console.messages import NoticeGiven
 from console.panels.verdict import VerdictPanel
 from console.screens.copy_out import copy_out
+from console.screens.coverable import Coverable
 from console.screens.log_reading import LogReadingScreen
+from console.screens.own_keys import follows
 from widgets.drawn import drawn
 from widgets.plain import clean
 
 if TYPE_CHECKING:
     from datetime import datetime
+
+    from textual.binding import BindingType
 
     from console.job.snapshot import Snapshot
     from console.panels.panel import Panel
@@ -81,15 +84,15 @@ class CopyingScreen(LogReadingScreen):
         self.post_message(NoticeGiven(f"Saved {clipboard.short(path)}{beside}.", "info"))
 
 
-class Copied(Screen[ScreenResultType]):
+class Copied(Coverable[ScreenResultType]):
     """A screen of one part that scrolls, which can be copied: what is in sight, or all of it."""
 
     COPIED: ClassVar[str] = ".listing"
     """What is copied, as a selector."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("y", "copy_line", "Copy", show=False, tooltip="Copies the rows in sight."),
-        Binding("Y", "copy_block", "Copy all", show=False, tooltip="Copies the whole list."),
+        follows("copy", "copy_line", "Copy", tooltip="Copies the rows in sight."),
+        follows("copy-block", "copy_block", "Copy all", tooltip="Copies the whole list."),
     ]
 
     def action_copy_line(self) -> None:

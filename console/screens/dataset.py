@@ -17,10 +17,12 @@ from console.panels.dataset_words import figures
 from console.panels.figure_list import laid_out
 from console.panels.verdict import signed
 from console.screens.copying import CopiedList
+from console.screens.own_keys import follows, key_of
 from widgets.band import RangeBand
-from widgets.histogram import Histogram
+from widgets.histogram import Histogram, reach_of
 from widgets.moves import Scrolling
 from widgets.plain import clean
+from widgets.reach import widened
 from widgets.still import Still
 
 if TYPE_CHECKING:
@@ -31,6 +33,8 @@ if TYPE_CHECKING:
 
     from console.job.dataset_detail import DatasetDetail
     from console.job.snapshot import DatasetView, Snapshot
+    from widgets.histogram import Bin, Mark
+    from widgets.reach import Reach
 
 GONE = "This dataset is not among those of the run any more."
 
@@ -54,10 +58,11 @@ class DatasetScreen(CopiedList[None]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (110, "-wide")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
     VERTICAL_BREAKPOINTS = [(0, "-low"), (20, "-short"), (34, "-tall"), (46, "-high")]  # noqa: RUF012 - as above
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter", "close", "Back"),
+        Binding("escape,enter", "close", "Back"),
+        follows("quit", "close", "Back"),
         Binding("left,h", "go(-1)", "Former dataset"),
         Binding("right,l", "go(1)", "Next dataset"),
-        Binding("question_mark", "explain", "Help"),
+        follows("help", "explain", "Help", shown=True),
     ]
     DEFAULT_CSS = """
     DatasetScreen {
@@ -135,6 +140,8 @@ class DatasetScreen(CopiedList[None]):
         self._keys = Still(id="keys")
         self._lengths, self._course = Histogram(id="lengths"), RangeBand(id="course")
         self._figures = Still(id="figures")
+        self._reaches: dict[str, Reach] = {}
+        """Where each dataset's scale of lengths ends."""
 
     def compose(self) -> ComposeResult:
         """Lay the charts above the figures."""
@@ -179,9 +186,9 @@ class DatasetScreen(CopiedList[None]):
 
     def action_explain(self) -> None:
         """Explain what is shown."""
-        from console.screens.help import HelpScreen  # noqa: PLC0415 - seldom asked for, and slow to import
+        from console.screens.help import open_help  # noqa: PLC0415 - seldom asked for, and slow to import
 
-        self.app.push_screen(HelpScreen(self.HELP))
+        open_help(self.app, self.HELP)
 
     def draw(self) -> None:
         """Draw all of it; a part that is as it was costs nothing."""
@@ -194,7 +201,7 @@ class DatasetScreen(CopiedList[None]):
         for each in ("wait", "watch", "intervene"):
             self._verdict.set_class(known.verdict.verdict.value == each, f"-{each}")
         self.set_class(words.link_broken(known.link), "-old")
-        self._keys.write(Content(words.first_fitting(self.size.width - 2, *KEYS)))
+        self._keys.write(Content(words.first_fitting(self.size.width - 2, *self._keys_in_words())))
         if view is None:
             self._draw_nothing()
             return
@@ -204,6 +211,23 @@ class DatasetScreen(CopiedList[None]):
         self._draw_charts(view, detail, now)
         said = figures(view, detail, known.server, now, self._zone)
         self._figures.write(laid_out(said, self._figures.content_size.width))
+
+    def _keys_in_words(self) -> tuple[str, ...]:
+        """The keys, in ever fewer words."""
+        explain, copy, copy_all = (key_of(self, name) for name in ("help", "copy", "copy-block"))
+        return (
+            f"Esc back   ←→ other datasets   ↑↓ scroll   {copy} {copy_all} copy   {explain} help",
+            f"Esc back  ←→ other datasets  {explain} help",
+            "Esc back  ←→ other",
+            "Esc",
+        )
+
+    def _reach_of(self, name: str, bins: tuple[Bin, ...], marks: tuple[Mark, ...]) -> Reach | None:
+        """Where the scale of lengths ends: it keeps still while answers come in, and only ever widens."""
+        shown = reach_of(bins, marks)
+        if shown is not None:
+            self._reaches[name] = widened(self._reaches.get(name), *shown)
+        return self._reaches.get(name)
 
     def _draw_nothing(self) -> None:
         """Say that it is gone, and take away its figures: they would seem to be of now."""
@@ -218,8 +242,9 @@ class DatasetScreen(CopiedList[None]):
         self._course.border_title = Content(words.first_fitting(room, *course_title(detail)))
         self._lengths.nothing = no_lengths(view, detail)
         self.set_class(detail is None or not detail.lengths.bins, "-bare")
-        self._lengths.bins = histogram(detail) if detail is not None else ()
-        self._lengths.marks = length_marks(view)
+        bins, marks = histogram(detail) if detail is not None else (), length_marks(view)
+        self._lengths.reach = self._reach_of(view.name, bins, marks)
+        self._lengths.bins, self._lengths.marks = bins, marks
         self._course.nothing = "Nothing is known of its way so far."
         if detail is None:
             self._course.curve, self._course.spans = (), ()
@@ -228,15 +253,6 @@ class DatasetScreen(CopiedList[None]):
         self._course.reach, self._course.ticks = way.reach, way.ticks
         self._course.curve, self._course.spans, self._course.end = way.curve, way.spans, way.end
         self._course.now = None if way.end is not None else now.timestamp()
-
-
-KEYS = (
-    "Esc back   ←→ other datasets   ↑↓ scroll   y Y copy   ? help",
-    "Esc back  ←→ other datasets  ? help",
-    "Esc back  ←→ other",
-    "Esc",
-)
-"""The keys, in ever fewer words."""
 
 
 def head(view: DatasetView, names: Sequence[str], now: datetime, zone: tzinfo | None, width: int) -> str:

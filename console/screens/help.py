@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual import on
 from textual.binding import Binding, BindingType
 from textual.containers import Vertical
+from textual.content import Content
 
 from console import commands
 from console.glossary import glossary_help
@@ -21,13 +22,14 @@ from console.panels.status import StatusPanel
 from console.panels.timeline import TimelinePanel
 from console.panels.verdict import VerdictPanel
 from console.screens.copying import CopiedList
+from console.screens.own_keys import follows, key_of
 from widgets.moves import Scrolling
 from widgets.page import Page
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from textual.app import ComposeResult
+    from textual.app import App, ComposeResult
     from textual.widget import Widget
 
 PANELS: tuple[type[Panel], ...] = (
@@ -48,10 +50,19 @@ MOVING = """\
   A pane that has no room at this size opens filled. Tab and Shift+Tab go from pane to pane; a click does the same.
 - **Lines**. Arrows or `j` and `k`; page keys, or `ctrl+d` and `ctrl+u` for half a page; `g` and `G`, Home and End for
   top and end; the wheel of the mouse.
-- **Back**. `Esc` goes back one step and never closes the console; `q` closes it, and the job goes on.
-- **Anything by name**. `ctrl+p` opens the palette. Keys in the last row can be clicked. `/` searches this page.
+- **Back**. `Esc` goes back one step and never closes the console; `{quit}` closes it, and the job goes on.
+- **Anything by name**. `ctrl+p` opens the palette. Keys in the last row can be clicked. `{filter}` searches this page.
 """
-"""What holds for all panes."""
+"""What holds for all panes; ids of commands stand for their keys."""
+
+
+def moving(keymap: Mapping[str, str]) -> str:
+    """Give what holds for all panes.
+
+    Args:
+        keymap: The operator's own keys, by command id.
+    """
+    return MOVING.format_map({name: commands.words_of(name, keymap) for name in ("quit", "filter")})
 
 
 def key_rows(
@@ -107,61 +118,88 @@ def help_text(
             key_rows(keymap, situation, here),
             "### Other keys",
             key_rows(keymap, situation, others),
-            MOVING,
+            moving(keymap),
             *(panel.HELP for panel in rest),
             glossary_help(),
         )
     )
 
 
+KEPT_AS = "help"
+"""The name under which the app keeps the help's screen."""
+
+
+def open_help(app: App[Any], text: str) -> None:
+    """Open the help; its screen is made once, for that takes longer than to draw it.
+
+    Args:
+        app: Where.
+        text: The help, as Markdown.
+    """
+    if not app.is_screen_installed(KEPT_AS):
+        app.install_screen(HelpScreen(), KEPT_AS)
+    screen = app.get_screen(KEPT_AS, HelpScreen)
+    screen.show(text)
+    if screen not in app.screen_stack:
+        app.push_screen(screen)
+
+
 class HelpScreen(CopiedList[None]):
-    """The help over the screen that it explains."""
+    """The help over the screen that it explains; it hides that screen, which need not be drawn below it."""
 
     COPIED = "#page"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "go_back", "Close"),
-        Binding("q,question_mark", "close", "Close", show=False),
-        Binding("slash", "search", "Search"),
-        Binding("n", "go_to_match(1)", "Next", show=False),
-        Binding("N", "go_to_match(-1)", "Former", show=False),
+        follows("quit", "close", "Close"),
+        follows("help", "close", "Close"),
+        follows("filter", "search", "Search", shown=True),
+        follows("next-match", "go_to_match(1)", "Next"),
+        follows("former-match", "go_to_match(-1)", "Former"),
     ]
     DEFAULT_CSS = """
     HelpScreen {
+        background: $background;
         align: center middle;
         #help {
-            width: 94%;
-            max-width: 110;
-            height: 90%;
+            width: 100%;
+            max-width: 120;
+            height: 100%;
             border: round $primary;
             border-title-style: bold;
             border-subtitle-color: $text-muted;
             background: $surface;
         }
         #page { height: 1fr; padding: 0 1; overflow-y: scroll; scrollbar-size-vertical: 1; }
-        &.-small #help { width: 100%; height: 100%; }
     }
     """
-    HORIZONTAL_BREAKPOINTS = [(0, "-small"), (60, "-large")]  # noqa: RUF012 - Textual declares it of an instance, so it can't be a ClassVar
 
-    def __init__(self, text: str) -> None:
-        """Take the help as Markdown."""
+    def __init__(self) -> None:
+        """Be empty until there is something to show."""
         super().__init__()
-        self._page = Page(text)
+        self._page = Page()
         self._field = LogField()
 
     def compose(self) -> ComposeResult:
         """Lay the text in a box that scrolls, and the field below."""
         with Vertical(id="help") as box:
             box.border_title = "Help"
-            box.border_subtitle = "/ searches, Esc closes"
             with Scrolling(id="page"):
                 # One widget: Textual's own Markdown makes one for each paragraph, and takes a second to open.
                 yield self._page
             yield self._field
 
     def on_mount(self) -> None:
-        """Let the keys scroll the text."""
+        """Let the keys scroll the text, and name those that the operator may have changed."""
+        self.query_one("#help").border_subtitle = Content(f"{key_of(self, 'filter')} searches, Esc closes")
         self._box.focus()
+
+    def show(self, text: str) -> None:
+        """Show a help, given as Markdown, from its top and without a search."""
+        self._page.show(text)
+        if self.is_mounted:  # else it is so already
+            self._field.end()
+            self._box.scroll_home(animate=False)
+            self._box.focus()
 
     @property
     def _box(self) -> Scrolling:
@@ -176,7 +214,8 @@ class HelpScreen(CopiedList[None]):
         """Go to the next match or the former, round and round."""
         count = len(self._page.found)
         if self._page.search is None or not count:
-            self.notify("Nothing is looked for: / searches." if count else "Nothing is found.", markup=False)
+            nothing = f"Nothing is looked for: {key_of(self, 'filter')} searches."
+            self.notify(nothing if count else "Nothing is found.", markup=False)
             return
         here = self._page.here
         self._page.here = (here + step) % count if here >= 0 or step > 0 else count - 1

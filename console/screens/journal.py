@@ -14,6 +14,7 @@ from textual.widgets import Input, Static
 from console.journal_remote import merged
 from console.journal_words import headline, moment, told
 from console.screens.listing import Listing
+from console.screens.own_keys import follows
 from widgets.moves import Scrolling
 from widgets.plain import clean
 
@@ -72,7 +73,11 @@ class NoteScreen(ModalScreen[str]):
 class JournalScreen(Listing):
     """The newest entries, the newest last; as they stood when it was opened."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,J", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close"),
+        follows("quit", "close", "Close"),
+        follows("journal", "close", "Close"),
+    ]
     DEFAULT_CSS = """
     JournalScreen {
         .who { color: $text-muted; }

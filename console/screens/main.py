@@ -7,7 +7,7 @@ import logging
 from collections.abc import AsyncGenerator
 from contextlib import suppress
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Literal
 
 from textual import on, work
 from textual.containers import Container
@@ -26,7 +26,6 @@ from console.panels.server import ServerPanel
 from console.panels.status import StatusPanel
 from console.panels.timeline import TimelinePanel
 from console.panels.verdict import VerdictPanel, badge
-from console.screens.commanded import OperatorPalette
 from console.screens.datasets import DatasetOpeningScreen
 from console.screens.footer import KeysFooter
 from console.screens.journaling import JournalingScreen
@@ -80,7 +79,6 @@ class MainScreen(
     """The panes, fed by one worker."""
 
     DEFAULT_CSS = LAYOUT
-    COMMANDS: ClassVar[set[Any]] = {OperatorPalette}
     AUTO_FOCUS = ""
     ALLOW_IN_MAXIMIZED_VIEW = "KeysFooter, HeaderLine"
     ESCAPE_TO_MINIMIZE = False
@@ -300,10 +298,10 @@ class MainScreen(
     def action_show_help(self) -> None:
         """Explain keys and figures, those of the focused pane first."""
         # Reading Markdown takes a tenth of a second to import, for which the first frame need not wait.
-        from console.screens.help import HelpScreen  # noqa: PLC0415
+        from console.screens.help import open_help  # noqa: PLC0415
 
         told = self.setup.notices.help(self.setup.clock(), self.setup.zone)
-        self.app.push_screen(HelpScreen(f"{self.help_words()}\n\n{told}"))
+        open_help(self.app, f"{self.help_words()}\n\n{told}")
 
     def help_words(self) -> str:
         """The help of this screen, as Markdown."""

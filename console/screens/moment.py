@@ -19,6 +19,7 @@ from console.panels.status import StatusPanel, Usual
 from console.panels.verdict import VerdictPanel
 from console.screens.copying import Copied
 from console.screens.footer import KeysFooter
+from console.screens.own_keys import follows
 from widgets.moves import Scrolling
 from widgets.plain import clean
 from widgets.still import Still
@@ -69,7 +70,8 @@ class MomentScreen(Copied[None]):
     """The same panes, at a moment of the past."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Back to now"),
+        Binding("escape", "close", "Back to now"),
+        follows("quit", "close", "Back to now"),
         Binding("left,h", "step(True)", "Earlier", key_display="left"),
         Binding("right,l", "step(False)", "Later", key_display="right"),
     ]

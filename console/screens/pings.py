@@ -13,6 +13,7 @@ from textual.widgets import Static
 from console.job.units import age, duration, latency
 from console.pings import ORDER, in_order, strip
 from console.screens.listing import Listing
+from console.screens.own_keys import follows, key_of
 from widgets.confirm import Confirm
 from widgets.moves import Scrolling
 from widgets.plain import clean
@@ -43,8 +44,9 @@ class PingScreen(Listing):
     """The list; it asks when it opens and whenever it is told to."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q", "close", "Close"),
-        Binding("h", "again", "Ask again"),
+        Binding("escape", "close", "Close"),
+        follows("quit", "close", "Close"),
+        follows("health", "again", "Ask again", shown=True),
         Binding("t", "token", "Ask for a token, too"),
     ]
     DEFAULT_CSS = """
@@ -71,12 +73,13 @@ class PingScreen(Listing):
         """Lay the signs above their past."""
         with Scrolling(id="signs", classes="listing") as box:
             box.border_title = "Signs of life"
-            box.border_subtitle = "h asks again, t asks for a token too, Esc closes"
             yield self._rows
             yield self._past
 
     def on_mount(self) -> None:
         """Ask at once."""
+        keys = f"{key_of(self, 'health')} asks again, t asks for a token too, Esc closes"
+        self.query_one("#signs").border_subtitle = Content(keys)
         self._draw()
         self.action_again()
 

@@ -16,6 +16,7 @@ from console.messages import NoticeGiven
 from console.screens.act import told
 from console.screens.acting import ActingScreen
 from console.screens.board import Board, row_of
+from console.screens.own_keys import follows
 from remote.errors import RemoteError
 from widgets.moves import Scrolling
 from widgets.plain import clean
@@ -48,7 +49,11 @@ class ServerBoard(Board[None]):
     """The steps of an act on the server as they happen; closing it does not stop it."""
 
     COPIED = "#server-board"
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,enter,p", "app.pop_screen", "Close (the act goes on)")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,enter", "app.pop_screen", "Close (the act goes on)"),
+        follows("quit", "app.pop_screen", "Close (the act goes on)"),
+        follows("act", "app.pop_screen", "Close (the act goes on)"),
+    ]
     DEFAULT_CSS = """
     ServerBoard {
         #server-ended { margin-top: 1; height: auto; text-style: bold; }

@@ -10,6 +10,7 @@ from textual.widgets import Static
 
 from console.panels.log_words import missed_lines, understood
 from console.screens.listing import Listing
+from console.screens.own_keys import follows
 from widgets.moves import Scrolling
 from widgets.plain import clean
 
@@ -46,7 +47,11 @@ def shape_rows(log: LogView) -> Iterable[str]:
 class ShapesScreen(Listing):
     """The list over the screen; as it stood when it was opened."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape,q,u", "close", "Close")]
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "close", "Close"),
+        follows("quit", "close", "Close"),
+        follows("shapes", "close", "Close"),
+    ]
     DEFAULT_CSS = """
     ShapesScreen {
         .summary { text-style: bold; margin-top: 1; }

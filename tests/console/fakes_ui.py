@@ -242,6 +242,8 @@ def log_of(app: LongwaitApp, source: Source) -> LogView:
 
 
 async def asked(pilot: Pilot[None]) -> None:
-    """Wait for the question."""
-    await until(pilot, lambda: isinstance(pilot.app.screen, Confirm), "the question")
+    """Wait for the question, until it takes every answer."""
+    await until(pilot, lambda: isinstance(pilot.app.screen, Confirm) and pilot.app.screen.is_seen, "the question")
+    if isinstance(pilot.app.screen, Confirm):
+        pilot.app.screen.heed_enter()
     await pilot.pause()

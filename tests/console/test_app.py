@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from textual.command import CommandPalette
 
 from console.app import NOTICE_S
 from console.feed import Noticed, SnapshotTaken
@@ -18,7 +17,6 @@ from console.messages import SnapshotTaken as SnapshotMessage
 from console.panels.header import HeaderLine
 from console.panels.panel import Panel
 from console.panels.server import ServerPanel
-from console.screens.main import MainScreen
 from remote.errors import LinkLost
 from tests import samples
 from tests.console.fakes_ui import (
@@ -231,19 +229,6 @@ async def test_keys_can_be_remapped() -> None:
         await pilot.press("f5")
         await until(pilot, lambda: bool(notices(app)), "the answer")
         assert feed.pings == 1
-
-
-async def test_the_palette_runs_commands_and_says_why_not() -> None:
-    feed = FakeFeed()
-    app = make_app(feed, None)
-    async with app.run_test(size=(120, 36)) as pilot:
-        await pilot.press("ctrl+p")
-        await until(pilot, lambda: isinstance(app.screen, CommandPalette), "the palette")
-        await pilot.press(*"check health")
-        await until(pilot, lambda: "Check health now (h)" in screen_text(app), "the command")
-        await pilot.press("enter")
-        await until(pilot, lambda: isinstance(app.screen, MainScreen), "the main screen")
-        await until(pilot, lambda: feed.pings == 1, "the question")
 
 
 async def test_number_keys_focus_panes() -> None:

@@ -257,11 +257,9 @@ async def test_copying_long_lists_takes_no_long_time() -> None:
 
 
 async def test_a_screen_that_can_be_copied_keeps_the_look_of_a_dialog() -> None:
-    feed = FakeFeed()
-    app = make_app(feed)
+    app = make_app(FakeFeed())
     async with app.run_test(size=(80, 24)) as pilot:
-        await shown(pilot, feed, samples.healthy())
-        await pilot.press("question_mark")
-        await until(pilot, lambda: isinstance(app.screen, HelpScreen), "help")
+        app.push_screen(JournalScreen((), None))
+        await until(pilot, lambda: isinstance(app.screen, JournalScreen), "the journal")
         assert app.screen.styles.background.a < 1.0  # what is below shines through
         assert {"y", "Y", "escape"} <= set(app.screen.active_bindings)

@@ -340,6 +340,35 @@ async def test_a_new_snapshot_is_drawn_while_it_is_open_and_nothing_is_looked_up
         assert not screen.is_attached
 
 
+def grown(second: int) -> DatasetDetail:
+    """The dataset some seconds later: what is in flight has grown, what is new has begun."""
+    bins = (
+        LengthBin(1.0 + second % 7, 9.0, 0.0, 2.0),
+        *DETAIL.lengths.bins,
+        LengthBin(8_650.0, 9_000.0 + 30 * second, 0, 1),
+    )
+    return replace(DETAIL, lengths=replace(DETAIL.lengths, bins=bins, counted=2_200 + second))
+
+
+async def test_the_scale_of_lengths_keeps_still_while_answers_come_in_and_only_ever_widens() -> None:
+    feed = FakeFeed(details={VIEW.name: grown(0)})
+    app = make_app(feed)
+    async with app.run_test(size=(120, 36)) as pilot:
+        screen = await opened(pilot, feed)
+        chart = screen.query_one(Histogram)
+        first = chart.reach
+        assert first == (1.0, 15_000.0)  # the cap of 10,240 lies in it
+        for second in range(1, 6):
+            feed.details[VIEW.name] = grown(second)
+            await shown(pilot, feed, replace(samples.healthy(), datasets=(replace(VIEW, done=3_452 + second),)))
+            await until(pilot, lambda at=second: f"{2_200 + at:,} completions" in screen_text(app), "the newer")  # type: ignore[misc]
+            assert chart.reach == first
+        feed.details[VIEW.name] = replace(DETAIL, lengths=replace(DETAIL.lengths, counted=3_000))
+        await shown(pilot, feed, replace(samples.healthy(), datasets=(replace(VIEW, done=3_999, max_tokens=40_000),)))
+        await until(pilot, lambda: "3,000 completions" in screen_text(app), "a wider one")
+        assert chart.reach == (1.0, 50_000.0)
+
+
 async def test_the_keys_go_to_the_neighbours_and_round_and_back() -> None:
     feed = FakeFeed(details={VIEW.name: DETAIL})
     app = make_app(feed)

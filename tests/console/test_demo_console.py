@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from console.screen_runs import demo_app
 from remote.demo import DemoHost
-from tests.console.fakes_ui import main_screen, notices, screen_text
-from widgets.confirm import Confirm
+from tests.console.fakes_ui import asked, main_screen, notices, screen_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -63,7 +62,7 @@ async def test_the_demo_is_watched_pinged_and_restarted() -> None:
         await until(pilot, lambda: seen().job.pid is not None, "the job's pid")
         old = seen().job.pid
         await pilot.press("R")
-        await until(pilot, lambda: isinstance(app.screen, Confirm), "the plan of the restart")
+        await asked(pilot)
         await pilot.press("y")
         await until(pilot, lambda: seen().job.pid not in {None, old}, "another process")
         await until(pilot, lambda: "The job is restarted." in screen_text(app), "the last step")
@@ -86,8 +85,7 @@ async def test_the_old_script_is_replaced_by_one_key_and_proven() -> None:
         old = seen().job.pid
         assert seen().job.adopted
         await pilot.press("R")
-        await until(pilot, lambda: isinstance(app.screen, Confirm), "the plan of the restart")
-        await pilot.pause()
+        await asked(pilot)
         plan = screen_text(app)
         assert f"process {old} of user" in plan
         assert "requests in flight" in plan

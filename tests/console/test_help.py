@@ -11,10 +11,20 @@ import pytest
 
 from console.commands import COMMANDS, Situation, key_words
 from console.glossary import GLOSSARY
+from console.panels.header import HeaderLine
 from console.panels.panel import Panel
-from console.screens.help import MOVING, PANELS, HelpScreen, help_text, near_first
+from console.screens.help import PANELS, HelpScreen, help_text, moving, near_first
 from tests import samples
-from tests.console.fakes_ui import FakeControl, FakeFeed, make_app, notices, screen_text, shown, until
+from tests.console.fakes_ui import (
+    FakeControl,
+    FakeFeed,
+    main_screen,
+    make_app,
+    notices,
+    screen_text,
+    shown,
+    until,
+)
 from widgets.page import Page
 
 if TYPE_CHECKING:
@@ -29,13 +39,15 @@ def test_help_names_every_command_and_every_panel() -> None:
         assert text.count(f"`{key_words(command, {})}` **{command.name}**") == 1
     for panel in PANELS:
         assert panel.HELP in text
-    assert MOVING in text
+    assert moving({}) in text
+    assert "`q` closes it" in text
 
 
 def test_help_shows_the_operator_s_own_keys_and_what_is_refused() -> None:
     text = help_text(None, {"health": "f5"}, Situation(read_only=True))
     assert "`f5` **Check health now**" in text
     assert "**Stop the job**. This console is read-only" in text
+    assert "`f10` closes it, and the job goes on" in help_text(None, {"quit": "f10"}, Situation())
 
 
 def test_the_keys_of_the_place_where_the_focus_is_come_first() -> None:
@@ -121,6 +133,63 @@ async def test_help_is_scrolled_by_letters_too(key: str, back: str) -> None:
         await until(pilot, partial(lambda: box.scroll_y > 0), "down")
         await pilot.press(back)
         await until(pilot, partial(lambda: box.scroll_y == 0), "up")
+
+
+async def test_help_begins_anew_at_each_opening_and_is_the_same_screen() -> None:
+    app = make_app(FakeFeed(), FakeControl())
+    async with app.run_test(size=(80, 24)) as pilot:
+        page = await opened(pilot)
+        first, whole = app.screen, page.count
+        await pilot.press("slash", *"retraction", "enter")
+        await until(pilot, lambda: 0 < len(page.found) < whole, "the choice")
+        await pilot.press("q")
+        await until(pilot, lambda: not isinstance(app.screen, HelpScreen), "the main screen")
+        page = await opened(pilot)
+        assert app.screen is first
+        assert len(page.found) == whole
+        box = app.screen.query_one("#page")
+        await until(pilot, lambda: box.scroll_y == 0, "its top")
+        assert app.focused is box
+        await pilot.press("q")
+        await until(pilot, lambda: not isinstance(app.screen, HelpScreen), "the main screen again")
+        assert "Datasets" not in screen_text(app).splitlines()[1]
+        await opened(pilot, "2")  # another pane has the focus: its words come first
+        await until(pilot, lambda: "Datasets" in screen_text(app).splitlines()[1], "they do")
+
+
+async def test_nothing_is_drawn_below_the_help_and_all_of_it_afterwards() -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        main = main_screen(app)
+        seen = [main.is_current]
+        await opened(pilot)
+        seen.append(main.is_current)
+        assert seen == [True, False]
+        before = app.screen._compositor.render_strips()
+        await shown(pilot, feed, samples.intervene())
+        assert not app.screen._compositor._dirty_regions  # what came below is no reason to draw the help anew
+        assert app.screen._compositor.render_strips() == before
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is main, "the main screen")
+        await until(pilot, lambda: "INTERVENE" in screen_text(app), "what has come meanwhile")
+
+
+@pytest.mark.parametrize("size", [(80, 24), (160, 45)])
+async def test_a_terminal_that_was_resized_under_the_help_is_laid_out_anew(size: tuple[int, int]) -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, samples.healthy())
+        await opened(pilot)
+        await pilot.resize_terminal(*size)
+        await until(pilot, lambda: app.screen.size == size, "the help's new size")
+        await pilot.press("q")
+        await until(pilot, lambda: app.screen is main_screen(app), "the main screen")
+        await until(pilot, lambda: main_screen(app).query_one(HeaderLine).outer_size.width == size[0], "its new width")
+        await until(pilot, lambda: main_screen(app).has_class("-narrow") == (size[0] < 110), "its class")
+        assert len(screen_text(app).splitlines()) == size[1]
 
 
 GLUE = {"s", "min", "h", "d", "ms", "of", "to", "in", "k/", "ended"}

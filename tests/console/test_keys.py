@@ -22,7 +22,18 @@ from console.screens.dataset import DatasetScreen
 from console.screens.help import HelpScreen
 from console.screens.shapes import ShapesScreen
 from tests import samples
-from tests.console.fakes_ui import FakeControl, FakeFeed, lines, log_of, main_screen, make_app, notices, shown, until
+from tests.console.fakes_ui import (
+    FakeControl,
+    FakeFeed,
+    lines,
+    log_of,
+    main_screen,
+    make_app,
+    notices,
+    screen_text,
+    shown,
+    until,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -227,6 +238,24 @@ async def test_a_clash_is_told_when_the_console_opens() -> None:
     app = make_app(FakeFeed(), FakeControl(), keymap={"health": "R"})
     async with app.run_test(size=(120, 36)) as pilot:
         await until(pilot, lambda: any("stands for two commands" in note for note in notices(app)), "the notice")
+
+
+MANY = {"health": "R", "note": "hello", "help": "slash", "reconnect": "tab"}
+"""Keys of four kinds of fault."""
+
+
+@pytest.mark.parametrize("size", [(80, 24), (120, 36)])
+async def test_all_faults_of_the_keys_are_in_sight_when_the_console_opens(size: tuple[int, int]) -> None:
+    app = make_app(FakeFeed(), FakeControl(), keymap=MANY)
+    expected = faults(MANY)
+    assert len(expected) == 4
+    async with app.run_test(size=size, notifications=True) as pilot:
+
+        def seen() -> str:
+            return " ".join(screen_text(app).replace("▌", "").split())
+
+        await until(pilot, lambda: all(fault in seen() for fault in expected), "all of them")
+        await until(pilot, lambda: "4 faults under `keys` in the config" in seen(), "how many they are")
 
 
 def test_the_doctor_tells_of_keys() -> None:

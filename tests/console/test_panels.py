@@ -26,6 +26,7 @@ from console.job.snapshot import (
 from console.panels import dataset_columns, log_words, logs, progress, server, status, verdict, words
 from console.screens.help import PANELS
 from tests import samples
+from tests.console.fakes_ui import FakeControl, FakeFeed, make_app, screen_text, shown
 
 if TYPE_CHECKING:
     from console.panels.panel import Panel
@@ -170,6 +171,43 @@ def test_the_link_in_words(view: LinkView, state: str, word: str, detail: str) -
 )
 def test_health_in_words(view: HealthView, state: str, word: str, detail: str) -> None:
     assert status.health(view, NOW) == (state, word, detail)
+
+
+def test_a_server_that_starts_is_no_fault_and_neither_is_a_job_before_the_run() -> None:
+    failing = HealthView("failing", error="Connection refused.", checked_at=ago(seconds=9))
+    shown = status.health(failing, NOW, starting=True)
+    assert shown == ("starting", "starting", "no answer yet · 9 s ago")
+    assert status.health(failing, NOW, seen=False, starting=True)[:2] == ("unknown", "failed")
+    assert status.health(HealthView("ok", latency_s=1.0, checked_at=ago(seconds=9)), NOW, starting=True)[0] == "ok"
+    assert status.job(JobView(alive=False), NOW, starting=True)[:2] == ("starting", "not up")
+    assert status.job(JobView(alive=False), NOW, seen=False, starting=True)[0] == "unknown"
+    assert status.job(JobView(alive=False, finished="failed"), NOW, starting=True)[:2] == ("warn", "ended")
+    assert status.job(JobView(pid=7, alive=True, checked_at=ago(seconds=8)), NOW, starting=True)[0] == "ok"
+
+
+@pytest.mark.parametrize(
+    ("cause", "phase", "sign"),
+    [
+        ("starting", "weights", "↑"),
+        ("starting", "starting", "↑"),
+        ("starting", "", "✗"),  # nothing has been seen of the run, and nothing says that a server comes up
+        ("starting", "ready", "✗"),
+        ("server_down", "weights", "✗"),
+    ],
+)
+async def test_the_lamps_follow_the_verdict_while_a_server_loads(cause: str, phase: str, sign: str) -> None:
+    feed = FakeFeed()
+    app = make_app(feed, FakeControl())
+    calm = samples.healthy()
+    loading = replace(
+        calm,
+        verdict=replace(calm.verdict, cause=cause),
+        server=replace(calm.server, phase=phase),
+        health=HealthView("failing", error="Connection refused.", checked_at=ago(seconds=9)),
+    )
+    async with app.run_test(size=(120, 36)) as pilot:
+        await shown(pilot, feed, loading)
+        assert [each for each in "↑✗✓" if f"{each} health" in screen_text(app)] == [sign]
 
 
 @pytest.mark.parametrize(

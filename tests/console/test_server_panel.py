@@ -12,10 +12,11 @@ from console.facts import SnapshotTaken
 from console.job.curve import Curve
 from console.job.envelope import Envelope
 from console.job.series import Series, SeriesDraft
-from console.job.snapshot import RankView, ServerView, Snapshot
+from console.job.snapshot import Eta, JobView, RankView, ServerView, Snapshot
 from console.kept import SPAN, Kept
 from console.panels import server_words as words
 from console.panels.server import DEFAULT_SPAN, ServerPanel
+from console.panels.words import STALE_S
 from console.replay_commands import REPLAYED
 from tests import samples
 from tests.console.fakes_ui import FakeFeed, main_screen, make_app, until
@@ -212,3 +213,42 @@ async def test_the_chart_grows_with_the_pane_that_fills_the_screen(size: tuple[i
         feed.put(SnapshotTaken(samples.healthy()))
         await pilot.press("3", "3")
         await until(pilot, lambda: main_screen(app).query_one("#chart").size.height >= min(24, size[1] - 6))
+
+
+def rested(seconds: float, **parts: object) -> Snapshot:
+    """A run whose server has last reported so many seconds ago."""
+    calm = samples.healthy()
+    last = replace(calm.server, updated_at=samples.NOW - timedelta(seconds=seconds))
+    return replace(calm, server=last, **parts)  # type: ignore[arg-type]
+
+
+def over_by_eta() -> Eta:
+    end = samples.NOW - timedelta(seconds=10)
+    return Eta(end, end, end)
+
+
+@pytest.mark.parametrize(
+    ("parts", "seconds"),
+    [
+        ({"verdict": replace(samples.healthy().verdict, cause="finished")}, words.RESTING_S),
+        ({"eta": over_by_eta()}, words.RESTING_S),
+        ({"job": JobView(alive=False, finished="stopped")}, words.RESTING_S),
+        ({"job": JobView(alive=False)}, words.RESTING_S),
+        ({}, STALE_S),
+        ({"job": JobView()}, STALE_S),
+    ],
+)
+def test_the_last_figures_of_a_run_that_has_ended_are_old_at_once(parts: dict[str, object], seconds: float) -> None:
+    assert words.stale_s(rested(1.0, **parts), samples.NOW) == seconds
+
+
+async def test_the_figures_of_a_run_that_has_ended_say_how_old_they_are() -> None:
+    app, feed = console()
+    async with app.run_test(size=(120, 36)) as pilot:
+        assert "as of" not in await shown(app, feed, pilot, rested(12.0))
+        ended = {"verdict": replace(samples.healthy().verdict, cause="finished")}
+        assert "Server · as of 03:19, 12 s old" in await shown(app, feed, pilot, rested(12.0, **ended))
+        assert app.screen.query_one(ServerPanel).has_class("-old")
+        # Somebody else has the server work on: its figures are of now.
+        assert "as of" not in await shown(app, feed, pilot, rested(1.0, **ended))
+        assert not app.screen.query_one(ServerPanel).has_class("-old")

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
+from textual import events
 from textual.widgets import Button
 
+from tests.waits import until
 from tests.widgets.stage import NASTY, Stage, safe, screen_text
-from widgets.confirm import Confirm
+from widgets.confirm import REACTION_S, Confirm
 
 if TYPE_CHECKING:
     from textual.pilot import Pilot
@@ -17,10 +20,17 @@ LINES = ("The job is stopped with SIGTERM.", "47 running requests are lost.")
 DIFF = ("--- a/run.py", "+++ b/run.py", "@@ -1,2 +1,2 @@", "-old", "+new")
 
 
+async def seen(dialog: Confirm) -> None:
+    """Wait until the dialog is drawn."""
+    await until(lambda: dialog.is_seen, 30.0)
+
+
 async def ask(pilot: Pilot[None], dialog: Confirm, *keys: str) -> list[bool | None]:
-    """Show the dialog, press the keys, and give the answers so far."""
+    """Show the dialog, press the keys when it has been in sight for long, and give the answers so far."""
     answers: list[bool | None] = []
     pilot.app.push_screen(dialog, answers.append)
+    await seen(dialog)
+    dialog.heed_enter()
     await pilot.pause()
     await pilot.press(*keys)
     await pilot.pause()
@@ -51,6 +61,86 @@ async def test_enter_goes_where_the_dialog_was_asked_for(refusal: str | None, an
     async with Stage().run_test(size=(80, 24)) as pilot:
         dialog = Confirm("Restart the job", LINES, enter_goes=True, refusal=refusal)
         assert await ask(pilot, dialog, "enter") == [answer]
+
+
+def typed(key: str, at: float) -> events.Key:
+    """A key that was typed at a time."""
+    event = events.Key(key, key if len(key) == 1 else None)
+    event.time = at
+    return event
+
+
+SEEN_AT = 1_000.0
+"""When the dialog is drawn, by the clock of these tests."""
+
+
+@pytest.mark.parametrize(
+    ("key", "at", "answer"),
+    [
+        ("y", SEEN_AT - 0.01, []),
+        ("n", SEEN_AT - 0.01, []),
+        ("enter", SEEN_AT - 0.01, []),
+        ("enter", SEEN_AT + 0.2, []),
+        ("y", SEEN_AT, [True]),  # who waits for the dialog and then types is answered at once
+        ("y", SEEN_AT + 0.2, [True]),
+        ("n", SEEN_AT, [False]),
+        ("escape", SEEN_AT, [False]),
+    ],
+)
+@pytest.mark.parametrize("enter_goes", [False, True])
+async def test_a_key_that_was_on_its_way_is_no_answer(
+    key: str, at: float, answer: list[bool], enter_goes: bool
+) -> None:
+    dialog = Confirm("Stop the job", LINES, danger=True, enter_goes=enter_goes, clock=lambda: SEEN_AT)
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        answers: list[bool | None] = []
+        pilot.app.push_screen(dialog, answers.append)
+        await seen(dialog)
+        pilot.app.post_message(typed(key, at))
+        await pilot.pause()
+        assert answers == answer
+
+
+async def test_what_is_typed_before_the_dialog_is_drawn_is_no_answer() -> None:
+    dialog = Confirm("Stop the job", LINES, danger=True, enter_goes=True)
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        answers: list[bool | None] = []
+        pilot.app.push_screen(dialog, answers.append)
+        for key in ("y", "enter"):
+            pilot.app.post_message(typed(key, time.monotonic()))
+        assert not dialog.is_seen
+        await seen(dialog)
+        await pilot.pause()
+        assert answers == []
+        await pilot.press("y")
+        await pilot.pause()
+        assert answers == [True]
+
+
+async def test_enter_is_named_once_it_is_heeded_and_typing_keeps_it_from_that() -> None:
+    now = [SEEN_AT]
+    dialog = Confirm("Restart the job", LINES, enter_goes=True, clock=lambda: now[0])
+    async with Stage().run_test(size=(80, 24)) as pilot:
+        answers: list[bool | None] = []
+        pilot.app.push_screen(dialog, answers.append)
+        await seen(dialog)
+        await pilot.pause()
+        assert "y: Go   n or Esc: Cancel" in screen_text(pilot.app)
+        assert "Enter" not in screen_text(pilot.app)
+        pilot.app.post_message(typed("enter", SEEN_AT + 0.25))
+        await pilot.pause()
+        now[0] = SEEN_AT + REACTION_S + 0.1  # long enough from the first sight, but not from that Enter
+        dialog._let_rest()
+        pilot.app.post_message(typed("enter", now[0]))
+        await pilot.pause()
+        assert answers == []
+        now[0] += REACTION_S + 0.01
+        dialog._let_rest()
+        await pilot.pause()
+        assert "Enter or y: Go   n or Esc: Cancel" in screen_text(pilot.app)
+        pilot.app.post_message(typed("enter", now[0]))
+        await pilot.pause()
+        assert answers == [True]
 
 
 @pytest.mark.parametrize(("button", "answer"), [("#go", True), ("#cancel", False)])

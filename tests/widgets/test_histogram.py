@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from rich.cells import cell_len
 
 from tests.widgets.stage import NASTY, Stage, rows, safe
-from widgets.histogram import Bin, Histogram, Mark, bars, legend_row, picture, spread, usable
+from widgets.histogram import Bin, Histogram, Mark, bars, legend_row, picture, reach_of, spread, usable
 
 BINS = tuple(Bin(10.0 * 2**place, 20.0 * 2**place, float(count)) for place, count in enumerate((1, 4, 16, 8, 2)))
 """From 10 to 320."""
@@ -70,6 +70,30 @@ async def test_marks_stand_where_they_are_and_are_named_above() -> None:
         assert text[0].rstrip() == "┃ cap 320 tok  ▼ mean 100 tok"
         assert text[1].rstrip().endswith("┃")
         assert text[1].index("▼") == 6 + int(60 * math.log(10) / math.log(32))
+
+
+async def test_a_scale_with_ends_of_its_own_keeps_still() -> None:
+    chart = shown(66, 10, bins=BINS, reach=(1.0, 1_000.0), unit="tok")
+    async with Stage(chart).run_test(size=(66, 12)) as pilot:
+        figures = rows(chart)[-1]
+        assert figures.rstrip().endswith("1k")
+        assert figures.split()[0] == "1"
+        first = rows(chart)[0].index("█")
+        assert abs(first - (6 + 60 * math.log(40) / math.log(1_000))) <= 1  # the greatest count is that of 40 to 80
+        chart.bins = (Bin(2.0, 4.0, 1.0), *BINS, Bin(500.0, 900.0, 1.0))
+        await pilot.pause()
+        assert rows(chart)[-1] == figures
+        assert rows(chart)[0].index("█") == first
+        chart.bins = (*BINS, Bin(5_000.0, 9_000.0, 1.0))  # nothing is left out
+        await pilot.pause()
+        assert rows(chart)[-1] != figures
+
+
+def test_what_is_shown_has_ends() -> None:
+    assert reach_of((), ()) is None
+    assert reach_of(BINS, ()) == (10.0, 320.0)
+    assert reach_of(BINS, (Mark(900.0, "|", "cap"), Mark(math.nan, "|", ""))) == (10.0, 900.0)
+    assert reach_of((Bin(0.0, 5.0, 1.0),), ()) == (1.0, 5.0)
 
 
 async def test_without_counts_it_says_so() -> None:
