@@ -26,8 +26,12 @@ _VARIED = 0.5
 _CLOSE = 0.75
 """Departures fit when their keys do to this many intervals each: requests join and leave somewhere within one."""
 
-_UNSURE = 0.4
-"""What a departure that is not sure counts for in the hazard."""
+_UNSURE = 0.15
+"""What a departure that is not sure counts for in the hazard: it was drawn by that hazard, and counted in full it would
+only confirm what chance began."""
+
+_AT_LAST = 0.01
+"""A request that joined at an interval's end may have ended in it all the same: it had this share of it at least."""
 
 _FADE = 400
 """Departures in the hazard, at most; then all are halved."""
@@ -118,14 +122,15 @@ class BatchDraft:
         for _ in range(min(count, _MOST - len(self.flying))):
             insort(self.flying, one)
 
-    def leave(self, gone: int, freed: float | None, clock: float, steps: float) -> list[tuple[float, bool]]:
+    def leave(self, gone: int, freed: float | None, clock: float, end: float, steps: float) -> list[tuple[float, bool]]:
         """Requests left.
 
         Args:
             gone: How many.
             freed: Tokens that they held together; None when not known.
             clock: When, on average.
-            steps: Steps between decode lines: how sure that is.
+            end: When the interval ended in which they did.
+            steps: Steps in it: how sure the moment is.
 
         Returns:
             Tokens that each had made, and whether it is known which one it was.
@@ -136,6 +141,10 @@ class BatchDraft:
         else:
             total = freed - gone * clock + self._debt
         hazards = [hazard[place] for place in bins_of(flying, clock)]
+        for place, (key, prompt, _) in enumerate(flying):
+            # Those that joined within the interval could end in a part of it only.
+            if (made := end + key - prompt) < steps:
+                hazards[place] *= max(_AT_LAST, made / steps)
         self._number += 1
         self.doubted = False
         blur = _BLUR * steps

@@ -227,7 +227,8 @@ class RankDraft:
         if gone > 0:
             time_s = at.timestamp()
             self.ended += [
-                Ended(time_s, made, sure) for made, sure in batch.leave(gone, freed, clock, self._pace.steps)
+                Ended(time_s, made, sure)
+                for made, sure in batch.leave(gone, freed, clock, self._clock + self._pace.steps, self._pace.steps)
             ]
             self._left -= gone + _ASTRAY * batch.doubted
             if self._left <= 0:

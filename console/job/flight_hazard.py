@@ -36,8 +36,9 @@ _WIDTHS = tuple(
     2.0 ** (_FIRST + place / _PER_OCTAVE) - (2.0 ** (_FIRST + (place - 1) / _PER_OCTAVE) if place else 0.0)
     for place in range(BINS)
 )
-_PRIOR = 0.5
-"""What is expected counts like so many ended requests in each bin."""
+_PRIOR = 12.0
+"""What is expected counts like so many ended requests in each bin. Which request ended is drawn by the hazard that is
+learned from such draws: with a weak expectation a few wrong short ones would bring ever more of their kind."""
 
 _RISE = 0.26
 """Log by which the expected hazard rises from bin to bin: about with the power 1.5 of the age."""

@@ -24,7 +24,7 @@ from math import exp, log, sqrt
 from operator import mul
 from typing import TYPE_CHECKING, NamedTuple
 
-from console.job.length_law import BINS, STEP, LengthLaw, edges_up_to, law_of, scaled
+from console.job.length_law import BINS, LONGEST, STEP, LengthLaw, edges_up_to, law_of, scaled
 from console.job.length_tables import FINE, LEAST, LOWEST, Shape, place_of, shapes
 
 if TYPE_CHECKING:
@@ -132,6 +132,8 @@ def _weighed(data: LengthData, prior: LengthPrior, *, shape_known: bool) -> list
     points: list[_Point] = []
     best = float("-inf")
     for shape in shapes():
+        if shape.endless and (not shape_known or data.cap >= LONGEST):
+            continue  # nothing that was seen can tell of it, or no limit would end it
         step = max(STEP / FINE, _STEP_SHARE * min(1.0, shape.spread) * spread)
         start = _at(data, prior, shape, middle, log_first)
         along = [_Point(start + log(step), shape, middle)]
@@ -164,7 +166,8 @@ def _guess(data: LengthData, prior: LengthPrior, least: float, most: float) -> f
 def _at(data: LengthData, prior: LengthPrior, shape: Shape, log_mean: float, log_first: float) -> float:
     """How likely one law is, the formula in the module's head."""
     start, end = (at := place_of(log_first - log_mean)), at + FINE * (BINS - 1)
-    value: float = shape.weight - 0.5 * ((log_mean - prior.log_mean) / prior.spread) ** 2
+    mean = log((1 - shape.endless) * exp(log_mean) + shape.endless * data.cap) if shape.endless else log_mean
+    value: float = shape.weight - 0.5 * ((mean - prior.log_mean) / prior.spread) ** 2
     value += sum(map(mul, data.died_later, shape.log_bin[start:end:FINE]))
     value += sum(map(mul, data.lived_later, shape.log_survival[start:end:FINE]))
     if data.died[0]:

@@ -74,7 +74,7 @@ def prior_of(
 
         s^2      = (4 x 0.5^2 + sum of (y - its class's mean)^2) / (4 + sum of (datasets of a class - 1))
         log_mean = the two groups' means, weighted by 1 / (s^2 / k) and 1 / (s^2 / m + 0.5^2)
-        spread^2 = s^2 + 1 / (sum of these weights)
+        spread^2 = s^2 + 1 / (sum of these weights) + (variance of the exponent) x (how far its size is from theirs)^2
 
     so that the spread between datasets is shrunk towards 0.5 until it has been learned. The means of other classes are
     moved by what the classes' names say, and all by the number of prompts, with an exponent that is learned from them
@@ -93,7 +93,8 @@ def prior_of(
         if mean:
             size = log(run.total / prompts) if run.total and prompts else 0.0
             known.append((run.kind, log(mean) + _shift(kind) - _shift(run.kind), size))
-    slope = _fewer([(size, middle) for _, middle, size in known])
+    slope, unsure = _fewer([(size, middle) for _, middle, size in known])
+    away = sum([size for *_, size in known]) / len(known) if known else 0.0
     classes: dict[str, list[float]] = {}
     for which, middle, size in known:
         classes.setdefault(which, []).append(middle + slope * size)
@@ -110,18 +111,18 @@ def prior_of(
     weights = [len(alike) / between, 1 / (between / len(apart) + _CLASSES**2) if apart else 0.0]
     sums = [sum(alike) / between, weights[1] * sum(apart) / len(apart) if apart else 0.0]
     weight = sum(weights)
-    return LengthPrior(sum(sums) / weight, sqrt(between + 1 / weight), len(alike) + len(apart))
+    return LengthPrior(sum(sums) / weight, sqrt(between + 1 / weight + unsure * away**2), len(alike) + len(apart))
 
 
-def _fewer(known: Sequence[tuple[float, float]]) -> float:
-    """By how much log-means fall with the logarithm of the number of prompts."""
+def _fewer(known: Sequence[tuple[float, float]]) -> tuple[float, float]:
+    """By how much log-means fall with the logarithm of the number of prompts, and its variance."""
     if not known:
-        return _FEWER
+        return _FEWER, _FEWER_SPREAD**2
     x, y = (sum(each[k] for each in known) / len(known) for k in (0, 1))
     wide = sum([(size - x) ** 2 for size, _ in known]) / BETWEEN**2
     falls = -sum([(size - x) * (middle - y) for size, middle in known]) / BETWEEN**2
     expected = 1 / _FEWER_SPREAD**2
-    return (expected * _FEWER + falls) / (expected + wide)
+    return (expected * _FEWER + falls) / (expected + wide), 1 / (expected + wide)
 
 
 def _shift(kind: str) -> float:

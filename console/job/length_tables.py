@@ -1,11 +1,13 @@
 """The parametric shapes that lengths are compared with, tabulated once so that a fit is a few sums of products.
 
 Log-normal, gamma and Weibull laws in several widths, and mixtures of two humps, all with mean 1, on a fine lattice of
-log-lengths. A law of another mean is the same table, read from another place.
+log-lengths. A law of another mean is the same table, read from another place. Some come with a share of answers that
+never end by themselves: beyond the longest age that was seen, only such a law expects what the limit must end.
 """
 
 from __future__ import annotations
 
+from array import array
 from dataclasses import dataclass
 from functools import lru_cache
 from math import erfc, exp, gamma, lgamma, log, sqrt
@@ -23,7 +25,7 @@ LOWEST = -9.0
 HIGHEST = 7.5
 """Ends of the lattice, log of length over mean."""
 
-_STRAY = 0.02
+_STRAY = 0.005
 """Share of lengths and ages that may be anything: which request ended is not always told right, and one odd length must
 not rule out a law."""
 
@@ -50,9 +52,17 @@ _USUAL, _STRAYS, _OTHER = 0.75, 0.7, -1.5
 its logarithm strays, and the log-weight of every other law."""
 
 
+_ENDLESS: tuple[tuple[float, float], ...] = ((0.01, -1.9), (0.03, -2.0), (0.08, -2.3))
+"""Shares of answers that never end by themselves (a model that repeats itself does not stop), and the log-weight of
+each beside none."""
+
+_ENDLESS_LAWS = (0.42, 0.7, 1.0)
+"""Widths of the log-normal laws that come with such a share too: finer ones would tell of the rest, not of it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """One law of mean 1.
+    """One law of mean 1, but for answers that never end by themselves.
 
     Attributes:
         family: Its name.
@@ -62,15 +72,17 @@ class Shape:
         survival: ``S`` at the lattice points.
         log_survival: The logarithm of what a request in flight is weighed by.
         log_bin: Likewise of a finished one, for the bin that begins at each lattice point.
+        endless: Share of answers that only the limit ends, besides those of the law.
     """
 
     family: str
     params: tuple[float, ...]
     weight: float
     spread: float
-    survival: tuple[float, ...]
-    log_survival: tuple[float, ...]
-    log_bin: tuple[float, ...]
+    survival: array[float]
+    log_survival: array[float]
+    log_bin: array[float]
+    endless: float = 0.0
 
 
 def place_of(log_ratio: float) -> int:
@@ -82,18 +94,22 @@ def place_of(log_ratio: float) -> int:
 def shapes() -> tuple[Shape, ...]:
     """All of them, the likeliest first."""
     made = [_shape(family, params) for family, laws in _LAWS.items() for params in laws]
+    made += [_shape("lognormal", (width,), *share) for width in _ENDLESS_LAWS for share in _ENDLESS]
     return tuple(sorted(made, key=lambda shape: -shape.weight))
 
 
-def _shape(family: str, params: tuple[float, ...]) -> Shape:
+def _shape(family: str, params: tuple[float, ...], endless: float = 0.0, log_weight: float = 0.0) -> Shape:
     count = round((HIGHEST - LOWEST) / STEP * FINE)
     grid = [LOWEST + place * STEP / FINE for place in range(count + 1)]
-    kept = _TABLES[family](grid, *params)
+    law = _TABLES[family](grid, *params)
+    kept = [endless + (1 - endless) * each for each in law] if endless else law
     alive = [log(_STRAY + (1 - _STRAY) * each) for each in kept]
     bins = [log(LEAST + (1 - _STRAY) * (here - there)) for here, there in zip(kept, kept[FINE:], strict=False)]
     usual = family == "lognormal"
-    weight = -0.5 * (log(params[0] / _USUAL) / _STRAYS) ** 2 if usual else _OTHER
-    return Shape(family, params, weight, _spread(grid, kept), tuple(kept), tuple(alive), tuple(bins))
+    weight = log_weight + (-0.5 * (log(params[0] / _USUAL) / _STRAYS) ** 2 if usual else _OTHER)
+    return Shape(
+        family, params, weight, _spread(grid, law), array("d", kept), array("d", alive), array("d", bins), endless
+    )
 
 
 def _spread(grid: list[float], kept: list[float]) -> float:

@@ -16,6 +16,9 @@ _POOL = 100_000
 _LEAST_S = 8.0
 """A bin with less reported time than this says nothing of speed: stamps are whole seconds."""
 
+_LEAST_MADE = 1.0
+"""Nor does one in which not a token was made, whatever fraction of one is reported."""
+
 
 class Bin(NamedTuple):
     """One bin. Every report counts with the seconds since its rank's report before, so that the mean is one over time.
@@ -103,7 +106,7 @@ def steps_of(bins: Iterable[Bin]) -> list[Step]:
     found: list[Step] = []
     for each in bins:
         span_s, good_s, ranks = each.span_s, each.good_s, each.ranks
-        if good_s < _LEAST_S or each.made <= 0.0 or each.running <= 0.0:
+        if good_s < _LEAST_S or each.made < _LEAST_MADE or each.running <= 0.0:
             continue
         scale = ranks / (span_s * span_s)
         running = each.running * scale

@@ -11,6 +11,7 @@ tok/s is higher than it will be.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import exp
 from typing import TYPE_CHECKING
 
 from console.job.drain import StepTime
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 _STAYS_BEHIND = 0.5
 """Share of a rank's backlog that counts: ranks change places until a dataset ends, and one that is behind is at its
 full speed while others already have too little to do. Found by simulation of two and four ranks."""
+
+
+_SETTLES = 5.0
+"""Mean ages in the steady state after which two thirds of a batch's way there are done, as averages over the past tell
+it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,9 @@ class Outlook:
         made: tok/s lately.
         source: ``server`` or ``progress``.
         loads: Requests that run and that wait, on each DP rank; empty when not known.
+        prompt_now: Mean prompt of the dataset at work, tokens; None when not known.
+        reach: Tokens that a request could have made since the dataset at work began.
+        most: Requests that its job keeps in flight, seen while none waited; None when some did.
     """
 
     a: float
@@ -58,6 +67,9 @@ class Outlook:
     source: str
     noise_s: float = 0.0
     loads: tuple[tuple[float, float], ...] = ()
+    prompt_now: float | None = None
+    reach: float = 0.0
+    most: float | None = None
 
     @property
     def ranks(self) -> int:
@@ -83,22 +95,45 @@ class Outlook:
         work = [running * age + waiting * law.mean for running, waiting in self.loads]
         return _STAYS_BEHIND * (max(work) * self.ranks - sum(work)) * sent / flying
 
-    def batch(self, law: LengthLaw, concurrency: int | None) -> int:
-        """Requests that will run at once."""
-        held = self.prompt + law.residual_mean_equilibrium
-        fits = self.pool / max(1.0, held) if self.pool else float("inf")
+    def batch(self, law: LengthLaw, concurrency: int | None, *, begun: bool = False) -> float:
+        """Requests that will run at once.
+
+        Args:
+            law: Of the completions' lengths.
+            concurrency: Requests in flight at most; None when not known.
+            begun: It is the dataset at work.
+        """
+        fits = self.pool / max(1.0, self._held(law, begun=begun)) if self.pool else float("inf")
         most = float(concurrency) if concurrency is not None else max(self.running, 1.0)
-        return max(1, round(min(most, fits)))
+        if begun and self.most is not None:
+            most = min(most, self.most)
+        return max(1.0, min(most, fits))
 
-    def step_now(self) -> StepTime:
-        """Seconds of a decode step of a batch of requests like those that run, of all ages."""
-        return StepTime(_rounded(self.a), _rounded(self.each))
+    def step(self, law: LengthLaw, *, begun: bool = False, young: float = 1.0) -> StepTime:
+        """Seconds of a decode step of a batch of such answers, rounded so that like cases are one.
 
-    def step(self, law: LengthLaw) -> StepTime:
-        """Seconds of a decode step of a batch of such answers, rounded so that like cases are one."""
-        held = self.prompt + law.residual_mean_equilibrium
-        prefill = self.d * self.prompt / max(1.0, law.mean)
-        return StepTime(_rounded(self.a), _rounded(self.b + self.c * held + prefill))
+        Args:
+            law: Of the completions' lengths.
+            begun: It is the dataset at work.
+            young: See ``young``; the rest is as it is now.
+        """
+        prefill = self.d * self._prompt(begun=begun) / max(1.0, law.mean)
+        each = self.b + self.c * self._held(law, begun=begun) + prefill
+        return StepTime(_rounded(self.a), _rounded(young * each + (1 - young) * self.each))
+
+    def young(self, law: LengthLaw) -> float:
+        """The share of a batch's way to its usual ages that is still ahead of the dataset at work, 0 to 1.
+
+        A request in flight at a chance moment is of length ``2 x age`` on average, so after that many tokens most of
+        those that began first have ended.
+        """
+        return exp(-self.reach / max(1.0, _SETTLES * law.residual_mean_equilibrium))
+
+    def _prompt(self, *, begun: bool) -> float:
+        return self.prompt_now if begun and self.prompt_now is not None else self.prompt
+
+    def _held(self, law: LengthLaw, *, begun: bool) -> float:
+        return self._prompt(begun=begun) + law.residual_mean_equilibrium
 
 
 def _rounded(figure: float) -> float:

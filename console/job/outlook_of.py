@@ -9,6 +9,7 @@ reading the weights dominates it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from math import sqrt
 from statistics import median
 from typing import TYPE_CHECKING
@@ -44,6 +45,9 @@ _SETTLED_S, _STAYS, _MOST_SETTLED_S = 300.0, 4.0, 3_600.0
 """Seconds after a dataset's start from which on its batch is taken to be as it will stay, and the same in stays of a
 mean answer: by then most of the long ones that began first have ended. Not later than an hour."""
 
+_TOGETHER = timedelta(seconds=60)
+"""The server's first words of a dataset's requests may come so much before the job's own."""
+
 _NEWEST = 40
 """Newest bins whose usage is looked at: twenty minutes."""
 
@@ -73,6 +77,7 @@ class Lately:
         prompts: Prompt tokens computed for each token made; None where no prefill was reported.
         bins: Bins that this rests on.
         settled: The batch had time to reach its usual ages.
+        reach: Tokens that one request could have made since the dataset began.
     """
 
     made: float
@@ -82,6 +87,7 @@ class Lately:
     prompts: float | None
     bins: int
     settled: bool
+    reach: float
 
 
 def lately(server: ServerState, run: DatasetRun | None) -> Lately | None:
@@ -110,6 +116,7 @@ def lately(server: ServerState, run: DatasetRun | None) -> Lately | None:
         usage=median(waiting) if waiting else None,
         prompts=computed / (made * wall_s) if computed else None,
         bins=len(bins),
+        reach=max(0.0, age_s) * made / running if running else 0.0,
         settled=age_s >= min(_MOST_SETTLED_S, max(_SETTLED_S, _STAYS * stay_s)) if stay_s else False,
     )
 
@@ -134,16 +141,19 @@ def outlook_of(
         current: The dataset at work.
         progress: Completion tokens of the whole run against time, by the job.
     """
-    return _by_progress(progress, current) if seen is None else _by_server(server, seen)
+    return _by_progress(progress, current) if seen is None else _by_server(server, seen, current)
 
 
-def _by_server(server: ServerState, seen: Lately) -> Outlook:
+def _by_server(server: ServerState, seen: Lately, current: DatasetRun | None) -> Outlook:
     prompt = server.prompt_tokens / server.prompts if server.prompts else 0.0
     level = sqrt(_WANDER**2 + _YOUNG**2 / (1 + seen.bins / 4))
     rough = replace(
         _rough(seen.running, seen.made, level, "server"),
         prompt=prompt,
         pool=_pool(server, seen),
+        prompt_now=_prompt_now(server, current),
+        reach=seen.reach,
+        most=None if seen.usage else seen.running,
         loads=tuple((float(each.load.running), float(each.load.queue or 0)) for _, each in server.fresh_ranks()),
     )
     model = step_model(server.minutes)
@@ -163,6 +173,18 @@ def _by_server(server: ServerState, seen: Lately) -> Outlook:
         other_sd=_OTHER_LEARNED,
         noise_s=model.noise**2 * STEP_S * (1 + model.lag) / (1 - model.lag),
     )
+
+
+def _prompt_now(server: ServerState, run: DatasetRun | None) -> float | None:
+    """Mean prompt of the dataset at work, by what its first some hundred requests brought; None when not known."""
+    if run is None or run.started_at is None:
+        return None
+    own = [
+        rank.batch.prompt
+        for _, rank in server.flight.ranks
+        if rank.batch.prompt and rank.since is not None and rank.since >= run.started_at - _TOGETHER
+    ]
+    return sum(own) / len(own) if own else None
 
 
 def _pool(server: ServerState, seen: Lately) -> float | None:

@@ -95,7 +95,7 @@ def reckon(state: State, runs: Sequence[DatasetRun], plan: Plan, first_completio
             return Reckoned(Eta(basis="The server reports, and makes no tokens, so no end can be told."))
         first = next((run.concurrency for run in runs if run.state not in FINAL and run.concurrency), None)
         outlook = by_guess(first)
-    running = seen.running if seen is not None and (seen.settled or not seen.usage) else None
+    running = seen.running if seen is not None else None
     planned = {dataset.name: dataset for dataset in plan.datasets}
     ahead = ahead_of(runs, state.server, planned, running, now)
     anchor = _anchor(state, runs, outlook, now)

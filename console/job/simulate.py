@@ -214,9 +214,11 @@ class _Batch(NamedTuple):
 
 
 def _batch(stage: Stage, law: LengthLaw, outlook: Outlook) -> _Batch:
-    # A batch that has settled shows its speed itself; for any other, the law says what its requests will hold.
-    step = outlook.step_now() if stage.running else outlook.step(law)
-    running = max(1, round(stage.running)) if stage.running else outlook.batch(law, stage.concurrency)
+    # A batch that has settled shows its size and speed itself; of any other, the law says what its requests will hold.
+    young = outlook.young(law) if stage.running else 1.0
+    step = outlook.step(law, begun=stage.begun, young=young)
+    usual = outlook.batch(law, stage.concurrency, begun=stage.begun)
+    running = max(1, round(young * usual + (1 - young) * (stage.running or usual)))
     fresh = False
     if stage.prompts is not None and stage.prompts <= running:
         running, fresh = max(1, round(stage.prompts)), not stage.begun

@@ -74,7 +74,7 @@ def ahead_of(
         runs: The datasets in order.
         server: The server.
         plan: Dataset to what the config says of it.
-        running: Requests that run at once now, where the batch has settled; None when not known.
+        running: Requests that run at once now; None when not known.
         now: The moment, by the job's clock.
     """
     unfinished = [run for run in runs if run.state not in FINAL]

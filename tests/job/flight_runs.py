@@ -71,14 +71,19 @@ def stamped(seconds: float, text: str) -> str:
 def run_until(law: str, seed: int, finished: int, *, pool: int = 140_000) -> FlightRun:
     """A server of one scheduler to which 150 requests are sent at once, and one for each that ends."""
     dice = random.Random(f"{law}:{seed}")
+    words = lambda: max(20, int(dice.lognormvariate(math.log(700), 0.6)))  # noqa: E731
+    return run_of(lambda: max(1, int(LAWS[law](dice))), words, finished, pool=pool)
+
+
+def run_of(lengths: Callable[[], int], prompts: Callable[[], int], finished: int, *, pool: int = 140_000) -> FlightRun:
+    """The same of any answers and prompts."""
     engine, run, sent = Engine(pool_tokens=pool), FlightRun(), 0
     heads = ("server_args=ServerArgs(model_path='m')", f"max_total_num_tokens={pool}, context_len=40960", "The server is fired up and ready to roll!")  # fmt: skip
     run.lines += [stamped(-1, text) for text in heads]
 
     def send() -> None:
         nonlocal sent
-        prompt = max(20, int(dice.lognormvariate(math.log(700), 0.6)))
-        engine.submit(Request(str(sent), prompt, CAP, max(1, int(LAWS[law](dice)))))
+        engine.submit(Request(str(sent), prompts(), CAP, lengths()))
         sent += 1
 
     for _ in range(IN_FLIGHT):

@@ -17,3 +17,8 @@ def exponential(mean: float, cap: int = CAP) -> LengthLaw:
 def fixed(length: int) -> LengthLaw:
     """Every answer has the same length: that of the limit."""
     return law_of("gamma", [1.0] * len(edges_up_to(length)), length)
+
+
+def with_endless(law: LengthLaw, share: float) -> LengthLaw:
+    """The same, with a share of answers that only the limit ends."""
+    return law_of(law.family, [share + (1 - share) * alive for alive in law.params], law.cap)

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
+from bisect import bisect_right
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,11 +14,12 @@ from hypothesis import strategies as st
 
 from console.job.events import Source
 from console.job.flight import Flight, FlightDraft
+from console.job.flight_batch import Batch, BatchDraft
 from console.job.flight_rank import CLOSELY
 from console.job.plan import Plan
 from console.job.server_events import Retraction, ServerLoad, ServerPrefill
 from console.job.tracker import Tracker
-from tests.job.flight_runs import LAWS, T0, run_until
+from tests.job.flight_runs import LAWS, T0, run_of, run_until
 
 SEEN = datetime(2026, 12, 1, tzinfo=UTC)
 Told = ServerLoad | ServerPrefill | Retraction
@@ -205,6 +209,37 @@ def test_beside_the_truth(law: str) -> None:
         known = ages(flight)
         assert len(known) == pytest.approx(len(run.ages), rel=0.35)
     assert abs(sorted(off)[1]) < 0.06
+
+
+def test_those_that_came_last_may_have_left_all_the_same() -> None:
+    """Eight came in the second of the line that shows five fewer: there is nobody else who could have left."""
+    draft = BatchDraft(Batch())
+    draft.join(1_040.0, 8, 500.0)
+    left = draft.leave(5, 2_510.0, 1_020.0, 1_040.0, 40.0)
+    assert [made for made, _ in left] == [1.0] * 5
+    assert len(draft.flying) == 3
+
+
+@pytest.mark.parametrize(("mean", "sigma", "words"), [(300, 0.9, 1_500), (400, 0.6, 2_500)])
+def test_short_answers_to_long_prompts_do_not_end_with_their_first_words(mean: int, sigma: float, words: int) -> None:
+    """Prompts differ more than answers are long, and several leave between two lines: which ones, only chance tells.
+
+    It must not tell of answers of one token, of which it would then expect ever more.
+    """
+    dice = random.Random(f"{mean}:{words}")
+    lengths = lambda: max(1, int(dice.lognormvariate(math.log(mean) - sigma * sigma / 2, sigma)))  # noqa: E731
+    prompts = lambda: max(20, int(dice.lognormvariate(math.log(words), 0.4)))  # noqa: E731
+    run = run_of(lengths, prompts, 500)
+    ended = sorted(one.tokens for one in read(run.log).state.server.flight.departed() if one.apart)
+    assert len(ended) > 400
+    true = sorted(run.ended[: len(ended)])
+    short = [sum(tokens < 0.05 * mean for tokens in told) / len(told) for told in (ended, true)]
+    assert short[0] < short[1] + 0.04
+    apart = max(
+        abs(bisect_right(ended, tokens) / len(ended) - bisect_right(true, tokens) / len(true))
+        for tokens in (*ended, *true)
+    )
+    assert apart < 0.2  # the greatest difference between the two distributions (Kolmogorov and Smirnov)
 
 
 def test_it_stays_bounded() -> None:

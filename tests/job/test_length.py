@@ -22,7 +22,7 @@ from console.job.length_belief import _unseen, belief, belief_key
 from console.job.length_counts import LengthCounts
 from console.job.length_data import data_of
 from console.job.length_fit import _blended, draws, moved
-from console.job.length_law import LengthLaw, edges_up_to, law_of, scaled
+from console.job.length_law import LONGEST, LengthLaw, edges_up_to, law_of, scaled
 from console.job.length_prior import LengthPrior, prior_of
 from console.job.plan import Plan
 from console.job.server_state import ServerState
@@ -228,6 +228,32 @@ def test_what_rests_on_the_form_of_a_law_alone_is_told() -> None:
     for reached, share in ((120, math.exp(-0.12)), (1_000, math.exp(-1)), (8_000, 0.0)):
         assert _unseen(data_of(CAP, [(100.0, 50)], [(float(reached), 50)]), laws) == pytest.approx(share, abs=0.05)
     assert _unseen(data_of(CAP, [], [(120.0, 50)]), laws) == 0.0  # nobody has ended: the prior is wide
+
+
+def test_answers_that_never_end_are_expected_once_some_outlive_what_the_others_tell() -> None:
+    """A hundred ended between 200 and 2,000 tokens; ten go on at 4,000 to 9,000, and none has come to the limit."""
+    dice = random.Random(7)
+    ended = [(dice.lognormvariate(math.log(600), 0.6), 1.0) for _ in range(100)]
+    running = [(4_000.0 + 550 * number, 1.0) for number in range(10)]
+    cuts = [law.cut for law in draws(data_of(CAP, ended, running), WIDE)]
+    assert 0.04 < median(cuts) < 0.14
+    none = [law.cut for law in draws(data_of(CAP, ended[:20], [(600.0, 10.0)]), WIDE)]
+    assert median(none) < 0.01
+    assert max(none) > 0.01  # it may be all the same
+
+
+def test_without_a_limit_nothing_is_said_of_answers_that_never_end() -> None:
+    ended = [(400.0 + 10 * number, 1.0) for number in range(60)]
+    laws = draws(data_of(LONGEST, ended, ()), WIDE)
+    assert max(law.mean for law in laws) < 2_000
+
+
+def test_a_prior_is_wider_for_a_dataset_of_another_size() -> None:
+    """How lengths go with sizes is not well known from two of one size."""
+    others = [replace(ended_run(name, "SHORT", 1_000), total=1_000) for name in "ab"]
+    same, far = (prior_of(others, "SHORT", 10_240, None, prompts) for prompts in (1_000, 30_000))
+    assert far.spread > 1.5 * same.spread
+    assert far.log_mean < same.log_mean
 
 
 def test_what_former_processes_did_counts() -> None:

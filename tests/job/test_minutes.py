@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from console.job import events as ev
@@ -194,6 +194,7 @@ REPORTS = st.one_of(
 
 
 @given(st.lists(st.tuples(st.sampled_from([0, 1, 5, 30, 700, -3]), REPORTS), max_size=60))
+@example([(0, load(1)), (30, load(1, 2.2e-309)), (30, ev.ServerPrefill("", 0, 0, 0, None, None, None)), (0, ev.EngineSeen("sglang", "", started=True))])  # fmt: skip
 @settings(max_examples=60, deadline=None)
 def test_folded_at_once_or_one_by_one_and_told_twice(steps: list[tuple[int, Any]]) -> None:
     second, stamped = 0, []

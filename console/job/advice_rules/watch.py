@@ -194,14 +194,14 @@ def eta_slipping(ctx: Context) -> Verdict | None:
     left_s = (first.middle - first.at).total_seconds()
     if moved_s <= ctx.limits.slip * reach_s or moved_s <= ctx.limits.slip_share * left_s or not _keeps_moving(told):
         return None
+    more = f" ({percent(moved_s / left_s)} more now)" if left_s > 0.0 else ""
     return Verdict(
         Judgement.WATCH,
         "eta_slipping",
         f"Keep an eye on it: the end moved {duration(moved_s)} later within"
         f" {duration((last.at - first.at).total_seconds())}.",
         sentences(
-            f"Then, {duration(left_s)} were left, at most {duration(left_s + reach_s)} with 80 % confidence"
-            f" ({percent(moved_s / left_s)} more now).",
+            f"Then, {duration(left_s)} were left, at most {duration(left_s + reach_s)} with 80 % confidence{more}.",
             "Answers that get longer, or a server that gets slower, would explain it.",
             ctx.speed_sentence(),
         ),
