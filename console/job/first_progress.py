@@ -32,10 +32,10 @@ def first_due(stage: Stage, outlook: Outlook, completions: int, coverage: float 
     """
     seconds = []
     for law in stage.laws:
-        running = round(outlook.batch(law, stage.concurrency, begun=stage.begun))
+        running = round(outlook.batch(law, stage.concurrency, begun=stage.begun, prompt=stage.prompt))
         number = completions if stage.prompts is None else min(completions, stage.prompts)
         reached = law.quantile(1 - exp(-number / running))
-        seconds.append(reached * outlook.step(law, begun=stage.begun).seconds(running))
+        seconds.append(reached * outlook.step(law, prompt=stage.prompt).seconds(running))
     seconds.sort()
     tail = (1 - coverage) / 2
     return Span(quantile(seconds, tail), quantile(seconds, 0.5), quantile(seconds, 1 - tail))

@@ -39,7 +39,7 @@ class Outlook:
         c: Seconds more for each token held.
         d: Seconds more for each prompt token that is computed between two steps.
         each: Seconds more for each running request as requests are now, with what they hold and their prompts' share.
-        prompt: Mean prompt, tokens.
+        prompt: Mean prompt of the dataset at work, tokens.
         pool: Tokens that are held when the server admits no more; None when that is not known, or never happens.
         running: Requests that run now.
         level_sd: Standard deviation of the logarithm of the speed ahead, over a long time.
@@ -48,7 +48,6 @@ class Outlook:
         made: tok/s lately.
         source: ``server`` or ``progress``.
         loads: Requests that run and that wait, on each DP rank; empty when not known.
-        prompt_now: Mean prompt of the dataset at work, tokens; None when not known.
         reach: Tokens that a request could have made since the dataset at work began.
         most: Requests that its job keeps in flight, seen while none waited; None when some did.
     """
@@ -67,7 +66,6 @@ class Outlook:
     source: str
     noise_s: float = 0.0
     loads: tuple[tuple[float, float], ...] = ()
-    prompt_now: float | None = None
     reach: float = 0.0
     most: float | None = None
 
@@ -95,30 +93,35 @@ class Outlook:
         work = [running * age + waiting * law.mean for running, waiting in self.loads]
         return _STAYS_BEHIND * (max(work) * self.ranks - sum(work)) * sent / flying
 
-    def batch(self, law: LengthLaw, concurrency: int | None, *, begun: bool = False) -> float:
+    def batch(
+        self, law: LengthLaw, concurrency: int | None, *, begun: bool = False, prompt: float | None = None
+    ) -> float:
         """Requests that will run at once.
 
         Args:
             law: Of the completions' lengths.
             concurrency: Requests in flight at most; None when not known.
             begun: It is the dataset at work.
+            prompt: Mean prompt, tokens; None for that of the dataset at work.
         """
-        fits = self.pool / max(1.0, self._held(law, begun=begun)) if self.pool else float("inf")
+        held = (self.prompt if prompt is None else prompt) + law.residual_mean_equilibrium
+        fits = self.pool / max(1.0, held) if self.pool else float("inf")
         most = float(concurrency) if concurrency is not None else max(self.running, 1.0)
         if begun and self.most is not None:
             most = min(most, self.most)
         return max(1.0, min(most, fits))
 
-    def step(self, law: LengthLaw, *, begun: bool = False, young: float = 1.0) -> StepTime:
+    def step(self, law: LengthLaw, *, young: float = 1.0, prompt: float | None = None) -> StepTime:
         """Seconds of a decode step of a batch of such answers, rounded so that like cases are one.
 
         Args:
             law: Of the completions' lengths.
-            begun: It is the dataset at work.
             young: See ``young``; the rest is as it is now.
+            prompt: Mean prompt, tokens; None for that of the dataset at work.
         """
-        prefill = self.d * self._prompt(begun=begun) / max(1.0, law.mean)
-        each = self.b + self.c * self._held(law, begun=begun) + prefill
+        words = self.prompt if prompt is None else prompt
+        held = words + law.residual_mean_equilibrium
+        each = self.b + self.c * held + self.d * words / max(1.0, law.mean)
         return StepTime(_rounded(self.a), _rounded(young * each + (1 - young) * self.each))
 
     def young(self, law: LengthLaw) -> float:
@@ -128,12 +131,6 @@ class Outlook:
         those that began first have ended.
         """
         return exp(-self.reach / max(1.0, _SETTLES * law.residual_mean_equilibrium))
-
-    def _prompt(self, *, begun: bool) -> float:
-        return self.prompt_now if begun and self.prompt_now is not None else self.prompt
-
-    def _held(self, law: LengthLaw, *, begun: bool) -> float:
-        return self._prompt(begun=begun) + law.residual_mean_equilibrium
 
 
 def _rounded(figure: float) -> float:

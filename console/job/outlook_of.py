@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from console.job.minutes_bin import STEP_S
 from console.job.outlook import Outlook
+from console.job.prompts import mean_prompt
 from console.job.speed import by_progress
 from console.job.step_learn import step_model
 
@@ -145,13 +146,14 @@ def outlook_of(
 
 
 def _by_server(server: ServerState, seen: Lately, current: DatasetRun | None) -> Outlook:
-    prompt = server.prompt_tokens / server.prompts if server.prompts else 0.0
+    prompt = _prompt_now(server, current)
+    if prompt is None:
+        prompt = server.prompt_tokens / server.prompts if server.prompts else 0.0
     level = sqrt(_WANDER**2 + _YOUNG**2 / (1 + seen.bins / 4))
     rough = replace(
         _rough(seen.running, seen.made, level, "server"),
         prompt=prompt,
         pool=_pool(server, seen),
-        prompt_now=_prompt_now(server, current),
         reach=seen.reach,
         most=None if seen.usage else seen.running,
         loads=tuple((float(each.load.running), float(each.load.queue or 0)) for _, each in server.fresh_ranks()),
@@ -184,7 +186,7 @@ def _prompt_now(server: ServerState, run: DatasetRun | None) -> float | None:
         for _, rank in server.flight.ranks
         if rank.batch.prompt and rank.since is not None and rank.since >= run.started_at - _TOGETHER
     ]
-    return sum(own) / len(own) if own else None
+    return sum(own) / len(own) if own else mean_prompt(server.minutes, run)
 
 
 def _pool(server: ServerState, seen: Lately) -> float | None:

@@ -216,8 +216,8 @@ class _Batch(NamedTuple):
 def _batch(stage: Stage, law: LengthLaw, outlook: Outlook) -> _Batch:
     # A batch that has settled shows its size and speed itself; of any other, the law says what its requests will hold.
     young = outlook.young(law) if stage.running else 1.0
-    step = outlook.step(law, begun=stage.begun, young=young)
-    usual = outlook.batch(law, stage.concurrency, begun=stage.begun)
+    step = outlook.step(law, young=young, prompt=stage.prompt)
+    usual = outlook.batch(law, stage.concurrency, begun=stage.begun, prompt=stage.prompt)
     running = max(1, round(young * usual + (1 - young) * (stage.running or usual)))
     fresh = False
     if stage.prompts is not None and stage.prompts <= running:

@@ -29,6 +29,7 @@ class Stage:
         queued: Requests that wait in the server, where it is the dataset at work and that is known.
         concurrency: Requests in flight at most; None when not known.
         running: Requests that run at once, where that has been seen; None lets it be reckoned.
+        prompt: Its mean prompt, tokens; None for that of the dataset at work.
         gap_s: Seconds until its first token: prompts are read and tokenized first.
         rules: What may be done when its budget is used up, equally likely.
     """
@@ -43,6 +44,7 @@ class Stage:
     queued: int | None = None
     concurrency: int | None = None
     running: float | None = None
+    prompt: float | None = None
     gap_s: float = 0.0
     rules: tuple[BudgetRule, ...] = (BudgetRule.FORESEES,)
 

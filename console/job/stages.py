@@ -14,6 +14,7 @@ from console.job.dataset_run import AT_WORK, FINAL, DatasetRun
 from console.job.length_belief import belief
 from console.job.length_prior import LengthPrior, prior_of
 from console.job.lengths import tokens_in_flight
+from console.job.prompts import expected_prompt
 from console.job.server_state import ServerState
 from console.job.snapshot import DatasetState
 from console.job.stage import Stage
@@ -103,6 +104,7 @@ def ahead_of(
             budget=None if run.budget is None else float(max(0, run.budget - (run.tokens or 0))),
             concurrency=_concurrency(run, runs, planned),
             running=running if begun and place == 0 else None,
+            prompt=None if begun else expected_prompt(server.minutes, runs, run.kind),
             gap_s=0.0 if begun else gap_s,
             rules=rules,
         )

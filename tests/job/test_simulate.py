@@ -114,10 +114,12 @@ def test_answers_that_never_end_make_a_batch_settle_later() -> None:
     assert reached.young(usual) < 0.4 < reached.young(endless)
 
 
-def test_the_prompts_of_the_dataset_at_work_count_where_they_are_known() -> None:
-    known = replace(OUTLOOK, pool=50_000.0, prompt=3_000, prompt_now=500.0)
-    assert known.batch(exponential(2_000), 150, begun=True) == pytest.approx(20, rel=0.01)
-    assert known.batch(exponential(2_000), 150) == pytest.approx(10, rel=0.01)
+def test_a_dataset_of_other_prompts_is_another_batch() -> None:
+    known = replace(OUTLOOK, pool=50_000.0, prompt=500.0)
+    assert known.batch(exponential(2_000), 150) == pytest.approx(20, rel=0.01)
+    assert known.batch(exponential(2_000), 150, prompt=3_000.0) == pytest.approx(10, rel=0.01)
+    longer = replace(known, c=1e-6, d=1e-4)
+    assert longer.step(exponential(2_000), prompt=3_000.0).b > longer.step(exponential(2_000)).b
 
 
 def test_no_more_run_than_the_job_keeps_in_flight() -> None:
