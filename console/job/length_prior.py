@@ -30,7 +30,7 @@ _LONGER = 0.6
 """By how much the logarithm of a mean is expected to be greater in a class that is called ``LONG`` than in one called
 ``SHORT``: the words say which, and limits and concurrency are chosen for it."""
 
-_FEWER, _FEWER_SPREAD = 0.4, 0.35
+_FEWER, _FEWER_SPREAD = 0.4, 0.25
 """Datasets of longer answers are made smaller: a set with half as many prompts is expected to have answers 2^0.4 times
 as long, until the run's own datasets show by how much. (Where the work is made equal the exponent would be 1, where
 sizes are chosen without regard to it 0.)"""
@@ -78,7 +78,7 @@ def prior_of(
 
     so that the spread between datasets is shrunk towards 0.5 until it has been learned. The means of other classes are
     moved by what the classes' names say, and all by the number of prompts, with an exponent that is learned from them
-    (a regression whose slope is expected to be 0.4 +- 0.35).
+    (a regression whose slope is expected to be 0.4 +- 0.25).
 
     Args:
         others: The other datasets of the run; those that have told too little do not count.
