@@ -80,17 +80,28 @@ class LastingDriver(LinuxDriver):
         if self._mouse_ours:
             super()._enable_mouse_support()
 
+    _suspended = False
+
+    def suspend_application_mode(self) -> None:
+        """Give the terminal back for a while."""
+        self._suspended = True
+        super().suspend_application_mode()
+
     def resume_application_mode(self) -> None:
         """Take the terminal over again, after a suspension.
 
         A CONT also comes without one: with the HUP of a closed terminal, or after a STOP. Textual would then start a
-        second thread that reads the keys and lose the first, and the program would never end.
+        second thread that reads the keys and lose the first, and the program would never end; nor would it when the
+        terminal has been given back for good, while the console still puts its things away.
         """
-        if self._key_thread is not None and self._key_thread.is_alive():
+        if not self._suspended:
+            if self._key_thread is None or not self._key_thread.is_alive():
+                return
             if not self._terminal_is_there():
                 self._end()
                 return
             self.suspend_application_mode()
+        self._suspended = False
         super().resume_application_mode()
 
     def _terminal_is_there(self) -> bool:

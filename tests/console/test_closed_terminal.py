@@ -29,6 +29,25 @@ os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
 """Runs Python so that it is not told when its terminal is closed, as after ``nohup``."""
 
 
+LEFT = """
+import asyncio, os, signal
+from textual.app import App
+from console.terminal import LastingDriver
+
+class Short(App):
+    def on_mount(self):
+        self.exit()
+
+async def run():
+    await Short(driver_class=LastingDriver).run_async()
+    os.kill(os.getpid(), signal.SIGCONT)
+    await asyncio.sleep(0)
+
+asyncio.run(run())
+"""
+"""A program that is told to go on when it has given its terminal back and puts its things away."""
+
+
 class Closed(io.StringIO):
     """A terminal that takes some writes and is gone then."""
 
@@ -96,5 +115,11 @@ def test_a_console_that_was_told_to_go_on_still_ends(tmp_path: Path, *, stopped:
         os.kill(program.pid, signal.SIGCONT)
         program.read_until(b"?1049h", 20.0)  # the terminal is taken over anew
         program.type("q")
+        assert program.wait_end(20.0)
+        assert program.status == 0
+
+
+def test_a_console_that_is_told_to_go_on_while_it_ends_does_not_begin_anew() -> None:
+    with terminal([sys.executable, "-c", LEFT], (80, 24), {}) as program:
         assert program.wait_end(20.0)
         assert program.status == 0
