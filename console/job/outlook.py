@@ -29,6 +29,10 @@ _SETTLES = 5.0
 it."""
 
 
+_SETTLED = 0.05
+"""A smaller share than this is none: what is seen is then the same for all laws, and is reckoned once."""
+
+
 @dataclass(frozen=True, slots=True)
 class Outlook:
     """What is known of the speed ahead.
@@ -130,7 +134,8 @@ class Outlook:
         A request in flight at a chance moment is of length ``2 x age`` on average, so after that many tokens most of
         those that began first have ended.
         """
-        return exp(-self.reach / max(1.0, _SETTLES * law.residual_mean_equilibrium))
+        share = exp(-self.reach / max(1.0, _SETTLES * law.residual_mean_equilibrium))
+        return share if share > _SETTLED else 0.0
 
 
 def _rounded(figure: float) -> float:

@@ -83,6 +83,8 @@ def ahead_of(
     stages: list[Stage] = []
     beliefs: dict[str, LengthBelief] = {}
     gap_s, rules = _gap_s(runs), rules_of(runs, server.minutes)
+    waiting = {run.kind for run in unfinished if run.state is not DatasetState.RUNNING}
+    prompts = {kind: expected_prompt(server.minutes, runs, kind) for kind in waiting}
     for place, run in enumerate(unfinished):
         planned = plan.get(run.name)
         means = {name: known.mean for name, known in beliefs.items() if known.source != "prior"}
@@ -104,7 +106,7 @@ def ahead_of(
             budget=None if run.budget is None else float(max(0, run.budget - (run.tokens or 0))),
             concurrency=_concurrency(run, runs, planned),
             running=running if begun and place == 0 else None,
-            prompt=None if begun else expected_prompt(server.minutes, runs, run.kind),
+            prompt=None if begun else prompts[run.kind],
             gap_s=0.0 if begun else gap_s,
             rules=rules,
         )
