@@ -29,7 +29,7 @@ _STEP_S = 60.0
 """Width of the grid on which the tokens made are kept, seconds."""
 
 _TOGETHER = timedelta(seconds=60)
-"""All schedulers turn to a data set within this time."""
+"""All schedulers turn to a data set within this time, of each other and of the job's word that it has begun."""
 
 _MARKS = 4_096
 """Points of it that are kept: 68 hours of work."""
@@ -113,6 +113,15 @@ class Flight:
         for _, rank in self.ranks:
             ages += rank.last_ages if rank.left <= 0 else rank.ages() if rank in fresh else []
         return ended, ages
+
+    def usual_prompt(self, since: datetime) -> float | None:
+        """Mean prompt, tokens, of the first some hundred requests of a data set that began then; None when unknown."""
+        prompts = [
+            rank.batch.prompt
+            for _, rank in self.ranks
+            if rank.batch.prompt and rank.since is not None and rank.since >= since - _TOGETHER
+        ]
+        return sum(prompts) / len(prompts) if prompts else None
 
     def forgot(self) -> bool:
         """Whether ended requests were dropped for want of space."""

@@ -28,7 +28,6 @@ _SETTLES = 5.0
 """Mean ages in the steady state after which two thirds of a batch's way there are done, as averages over the past tell
 it."""
 
-
 _SETTLED = 0.05
 """A smaller share than this is none: what is seen is then the same for all laws, and is reckoned once."""
 
@@ -108,8 +107,8 @@ class Outlook:
             begun: It is the dataset at work.
             prompt: Mean prompt, tokens; None for that of the dataset at work.
         """
-        held = (self.prompt if prompt is None else prompt) + law.residual_mean_equilibrium
-        fits = self.pool / max(1.0, held) if self.pool else float("inf")
+        words = self.prompt if prompt is None else prompt
+        fits = self.pool / max(1.0, words + law.residual_mean_equilibrium) if self.pool else float("inf")
         most = float(concurrency) if concurrency is not None else max(self.running, 1.0)
         if begun and self.most is not None:
             most = min(most, self.most)
@@ -124,8 +123,8 @@ class Outlook:
             prompt: Mean prompt, tokens; None for that of the dataset at work.
         """
         words = self.prompt if prompt is None else prompt
-        held = words + law.residual_mean_equilibrium
-        each = self.b + self.c * held + self.d * words / max(1.0, law.mean)
+        prefill = self.d * words / max(1.0, law.mean)
+        each = self.b + self.c * (words + law.residual_mean_equilibrium) + prefill
         return StepTime(_rounded(self.a), _rounded(young * each + (1 - young) * self.each))
 
     def young(self, law: LengthLaw) -> float:

@@ -9,7 +9,6 @@ reading the weights dominates it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from math import sqrt
 from statistics import median
 from typing import TYPE_CHECKING
@@ -45,9 +44,6 @@ make, vLLM fills the pool."""
 _SETTLED_S, _STAYS, _MOST_SETTLED_S = 300.0, 4.0, 3_600.0
 """Seconds after a dataset's start from which on its batch is taken to be as it will stay, and the same in stays of a
 mean answer: by then most of the long ones that began first have ended. Not later than an hour."""
-
-_TOGETHER = timedelta(seconds=60)
-"""The server's first words of a dataset's requests may come so much before the job's own."""
 
 _NEWEST = 40
 """Newest bins whose usage is looked at: twenty minutes."""
@@ -181,12 +177,8 @@ def _prompt_now(server: ServerState, run: DatasetRun | None) -> float | None:
     """Mean prompt of the dataset at work, by what its first some hundred requests brought; None when not known."""
     if run is None or run.started_at is None:
         return None
-    own = [
-        rank.batch.prompt
-        for _, rank in server.flight.ranks
-        if rank.batch.prompt and rank.since is not None and rank.since >= run.started_at - _TOGETHER
-    ]
-    return sum(own) / len(own) if own else mean_prompt(server.minutes, run)
+    brought = server.flight.usual_prompt(run.started_at)
+    return mean_prompt(server.minutes, run) if brought is None else brought
 
 
 def _pool(server: ServerState, seen: Lately) -> float | None:

@@ -24,7 +24,7 @@ _TOLD = 20
 """Completions from which on a dataset's mean length says how many there were."""
 
 _NEWEST = 3
-"""Datasets that have ended and that tell of those to come: the newest ones of each class."""
+"""Datasets that tell of those to come: the newest of a class, the one at work among them."""
 
 
 def mean_prompt(minutes: Minutes, run: DatasetRun) -> float | None:
