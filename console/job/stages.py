@@ -18,6 +18,7 @@ from console.job.prompts import expected_prompt
 from console.job.server_state import ServerState
 from console.job.snapshot import DatasetState
 from console.job.stage import Stage
+from console.job.steady_ages import steady_ages
 from console.job.work_left import prompts_left
 
 if TYPE_CHECKING:
@@ -45,6 +46,14 @@ _EVER = datetime.fromtimestamp(0, UTC)
 
 _GROUPS = 12
 """Groups of ages of what is in flight: finer ones change nothing."""
+
+
+_FEWER_OF_LONG = 0.35
+"""Requests in flight of the class ``LONG`` beside those of ``SHORT`` where only the latter's are known: long answers
+hold more of the pool, and scripts send a quarter to a half as many (32 beside 100 or 150)."""
+
+_LONGER = {"LONG": 0.5, "SHORT": -0.5}
+"""Where the classes lie between the two; any other word says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +156,17 @@ def _limit(run: DatasetRun, runs: Sequence[DatasetRun], planned: PlannedDataset 
 
 
 def _concurrency(run: DatasetRun, runs: Sequence[DatasetRun], planned: PlannedDataset | None) -> int | None:
+    """Requests in flight at most: its own, the plan's, that of its class, else a guess by that of the other class."""
     own = run.concurrency or (planned.concurrency if planned else None)
-    alike = (other.concurrency for other in reversed(runs) if other.kind == run.kind and other.concurrency)
-    return own or next(alike, None) or next((other.concurrency for other in runs if other.concurrency), None)
+    known = own or next(
+        (each.concurrency for each in reversed(runs) if each.kind == run.kind and each.concurrency), None
+    )
+    other = next((each for each in runs if each.concurrency), None)
+    if known or other is None or other.concurrency is None:
+        return known
+    apart = _LONGER.get(run.kind.upper(), 0.0) - _LONGER.get(other.kind.upper(), 0.0)
+    guess: float = other.concurrency * _FEWER_OF_LONG**apart
+    return max(1, round(guess))
 
 
 def _usual_prompts(run: DatasetRun, runs: Sequence[DatasetRun]) -> int | None:
@@ -182,8 +199,28 @@ def _as_of_now(stage: Stage, run: DatasetRun, server: ServerState) -> Stage:
             ages=_grouped(known),
             queued=server.log_queue(),
         )
-    since = sum(each.made for each in server.minutes.bins(run.updated_at.timestamp()))
-    return replace(stage, made=(tokens_in_flight(server, run) or 0.0) + since)
+    return _by_sums(stage, run, server, run.updated_at.timestamp())
+
+
+def _by_sums(stage: Stage, run: DatasetRun, server: ServerState, told_s: float) -> Stage:
+    """The same where single requests are not known: what is in flight is laid out as in a steady state."""
+    since = sum([each.made for each in server.minutes.bins(told_s)])
+    made, running = tokens_in_flight(server, run), server.log_running()
+    if made is None or not running:
+        return replace(stage, made=(made or 0.0) + since)
+    law = stage.laws[len(stage.laws) // 2]
+    count = running if stage.prompts is None else min(running, int(stage.prompts))
+    ages = steady_ages(law, count, made)
+    # What was made since the progress line belongs to answers that ended since, as many as it is means long.
+    ended = since / (law.mean or 1.0)
+    return replace(
+        stage,
+        prompts=None if stage.prompts is None else max(float(count), stage.prompts - ended),
+        budget=None if stage.budget is None else max(0.0, stage.budget - since),
+        made=sum([age * number for age, number in ages]),
+        ages=ages,
+        queued=server.log_queue(),
+    )
 
 
 def _grouped(ages: Sequence[tuple[float, int]]) -> tuple[tuple[float, int], ...]:
