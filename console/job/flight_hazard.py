@@ -43,6 +43,9 @@ learned from such draws: with a weak expectation a few wrong short ones would br
 _RISE = 0.26
 """Log by which the expected hazard rises from bin to bin: about with the power 1.5 of the age."""
 
+RISING = tuple([exp(_RISE * place) for place in range(BINS)])
+"""The hazard of each bin beside that of the first, while nothing is known."""
+
 _LEAST = 0.005
 """No hazard is below this share of the mean one: nothing is impossible."""
 

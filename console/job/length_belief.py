@@ -28,6 +28,13 @@ _UNLIKE = 0.035
 """Log-spread between the law of what was seen and of what is to come: prompts are not in a random order."""
 
 
+_BY_COUNTS = 0.1
+"""The same where only counts tell: what the batch's clock says of the first minutes is rough."""
+
+
+_SHAPED = {"progress", "flight", "counts"}
+"""Sources that tell of single lengths."""
+
 _UNSEEN = 0.35
 """Log-spread of what rests on the form of a law alone: which form holds beyond the longest age, nothing that was seen
 tells, and answers that run on to the limit (a model that repeats itself) come last."""
@@ -44,7 +51,8 @@ class LengthBelief:
         draws: 48 laws, each as likely as the others, by which to reckon what is left: of requests in flight by
             ``mean_left(age)``, of others by ``mean``. The same input gives the same laws, in no order that matters.
         source: What it rests on: ``progress`` (exact lengths), ``flight`` (reconstructed from the server's log),
-            ``totals`` (sums alone) or ``prior`` (other datasets, or the limit of its answers).
+            ``counts`` (how the job's counts grew while the batch was young), ``totals`` (sums alone) or ``prior``
+            (other datasets, or the limit of its answers).
     """
 
     mean: float
@@ -72,10 +80,11 @@ def belief(run: DatasetRun, server: ServerState, prior: LengthPrior | None, now:
     seen = evidence(run, server, prior, now)
     if seen is None:
         return None
-    laws = draws(seen.data, seen.prior, weight=seen.weight, shape_known=seen.source in {"progress", "flight"})
+    laws = draws(seen.data, seen.prior, weight=seen.weight, shape_known=seen.source in _SHAPED)
     if seen.later is not None:
         laws = moved(laws, seen.data.ended, seen.later)
-    laws = _drifting(blurred(laws, hypot(_UNLIKE, _UNSEEN * _unseen(seen.data, laws))), run, server)
+    unlike = _BY_COUNTS if seen.source == "counts" else _UNLIKE
+    laws = _drifting(blurred(laws, hypot(unlike, _UNSEEN * _unseen(seen.data, laws))), run, server)
     means = sorted(law.mean for law in laws)
     return LengthBelief(sum(means) / len(means), quantile(means, 0.1), quantile(means, 0.9), laws, seen.source)
 

@@ -1,7 +1,8 @@
-"""What there is to know a dataset's lengths by: the best of four sources, brought into one form.
+"""What there is to know a dataset's lengths by: the best of five sources, brought into one form.
 
     progress  exact lengths of ``progress.jsonl``
     flight    lengths reconstructed from the server's log, made to agree with the job's own count and sum
+    counts    how the job's counts grew while the batch was young, and their sums since
     totals    completions, their sum, and tokens made in all: what was made and is not finished is in flight
     prior     nothing yet
 
@@ -14,6 +15,8 @@ from dataclasses import dataclass
 from math import exp, inf, log, sqrt
 from typing import TYPE_CHECKING
 
+from console.job.batch_clock import words_of
+from console.job.length_cohorts import cohorts
 from console.job.length_data import LengthData, data_of
 from console.job.length_law import LONGEST
 from console.job.length_prior import LengthPrior, prior_of
@@ -52,6 +55,9 @@ _TRUST = 0.5
 """What one request counts for. Fitted laws are never quite the true one, a data set's first prompts are not quite like
 its last, and which request ended is not always told right: counted in full, ranges hold too seldom. The share was
 found by simulation, with laws and servers of many kinds."""
+
+_VAGUE = 0.25
+"""The same where only the job's counts tell of lengths: who ended when is shared out, not seen."""
 
 _STEADY = (0.053, 0.17, 0.31, 0.47, 0.69, 0.99, 1.39, 2.05, 3.1)
 """Ages in a steady state as parts of their mean: the middles of nine equal shares of an exponential law."""
@@ -157,6 +163,8 @@ def _agree(seen: int, done: int) -> bool:
 def _by_totals(run: DatasetRun, server: ServerState, known: tuple[int, int, LengthPrior], *, at_work: bool) -> Evidence:
     """By sums alone: finished ones and those in flight are laid out as in a steady state."""
     cap, made, prior = known
+    if at_work and (found := _by_cohorts(run, server, cap, prior)):
+        return found
     mean = made / run.done_run
     ages, rough = _guessed(run, server, made) if at_work else ([], False)
     parts = sum(_STEADY)
@@ -167,6 +175,18 @@ def _by_totals(run: DatasetRun, server: ServerState, known: tuple[int, int, Leng
         share = 1 / (1 + data.ended * _ROUGH**2)
         data = data_of(cap, [(x, count * share) for x, count in lengths], [(age, count * share) for age, count in ages])
     return Evidence(data, prior, _TOTALS_WEIGHT, "totals")
+
+
+def _by_cohorts(run: DatasetRun, server: ServerState, cap: int, prior: LengthPrior) -> Evidence | None:
+    """By how the job's counts grew while the batch was young; None when that tells too little."""
+    if run.started_at is None:
+        return None
+    found = cohorts(words_of(run, server.minutes.bins(run.started_at.timestamp())))
+    if found is None:
+        return None
+    ended, alive = ([(tokens, count * _VAGUE) for tokens, count in part] for part in (found.ended, found.alive))
+    later = None if found.later is None else (max(1, round(found.later[0] * _VAGUE)), found.later[1])
+    return Evidence(data_of(cap, ended, alive), prior, _SHAPE_WEIGHT, "counts", later)
 
 
 def _guessed(run: DatasetRun, server: ServerState, made: int) -> tuple[list[tuple[float, float]], bool]:

@@ -87,7 +87,7 @@ def ahead_of(
         running: Requests that run at once now; None when not known.
         now: The moment, by the job's clock.
     """
-    unfinished = [run for run in runs if run.state not in FINAL]
+    unfinished = [run for run in runs if run.state not in FINAL and not _is_spent(run, runs)]
     unfinished.sort(key=lambda run: run.state not in AT_WORK)
     stages: list[Stage] = []
     beliefs: dict[str, LengthBelief] = {}
@@ -129,6 +129,14 @@ def ahead_of(
             stage = replace(stage, prompts=usual, laws=sorted(unsure.draws, key=lambda law: law.mean))
         stages.append(_as_of_now(stage, run, server) if begun and place == 0 else stage)
     return Ahead(tuple(stages), beliefs)
+
+
+def _is_spent(run: DatasetRun, runs: Sequence[DatasetRun]) -> bool:
+    """Whether all of its prompts are done and another has begun since: not each job says that a dataset has ended."""
+    begun = run.started_at
+    if begun is None or prompts_left(run) != 0:
+        return False
+    return any(other.started_at is not None and other.started_at > begun for other in runs)
 
 
 @lru_cache(maxsize=256)

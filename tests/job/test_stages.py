@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from dataclasses import replace
 from datetime import timedelta
 from statistics import fmean
 from typing import TYPE_CHECKING
@@ -112,3 +113,13 @@ def test_no_more_are_in_flight_than_there_are_prompts_left() -> None:
     )  # fmt: skip
     stage = stages([run], server)[0]
     assert stage.prompts == sum(number for _, number in stage.ages) == 30
+
+
+def test_a_dataset_whose_prompts_are_all_done_is_over_once_another_has_begun() -> None:
+    """Not each job says that a dataset has ended; what the server shows since then is of the next one."""
+    server, _ = served(1_500.0, 400, seconds=3_000)
+    spent = replace(at_work("SHORT"), done_run=5_000, tokens=2_500_000, started_at=T0 - timedelta(hours=1))
+    named = replace(at_work("SHORT"), name="b")
+    assert [stage.name for stage in stages([spent, named], server)] == ["b"]
+    assert [stage.name for stage in stages([spent, waiting("SHORT")], server)] == ["a", "b"]
+    assert [stage.name for stage in stages([replace(spent, done_run=4_999), named], server)] == ["a", "b"]
