@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from console.job.minutes_bin import STEP_S, Bin, steps_of
+from console.job.minutes_bin import STEP_S, Bin, Totals, steps_of, totals_of
 from console.job.step_cells import Reference
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Minutes:
         renewed_s: When the newest process began, seconds since the epoch; None before a restart was seen.
         pending: Rank to the prompt tokens computed since its newest report: they belong to the next one, which spans
             the time that they took.
+        totals: The sums of each full chunk.
     """
 
     limit: int = 8192
@@ -62,6 +63,7 @@ class Minutes:
     former: Reference | None = None
     renewed_s: float | None = None
     pending: tuple[tuple[str, int], ...] = ()
+    totals: tuple[Totals, ...] = ()
 
     def __len__(self) -> int:
         return sum(map(len, self.chunks)) + len(self.tail) + (self.open is not None)
@@ -103,10 +105,12 @@ class MinutesDraft:
         "_sums",
         "_tail",
         "_time_s",
+        "_totals",
     )
 
     def __init__(self, minutes: Minutes) -> None:
         self._limit, self._chunks, self._tail = minutes.limit, minutes.chunks, list(minutes.tail)
+        self._totals = minutes.totals
         self._reference, self._learned = minutes.reference, minutes.learned
         self._former, self._renewed_s = minutes.former, minutes.renewed_s
         self._pending = dict(minutes.pending)
@@ -199,6 +203,7 @@ class MinutesDraft:
             self._former,
             self._renewed_s,
             tuple(sorted(self._pending.items())),
+            self._totals,
         )
 
     def _bin(self) -> Bin:
@@ -230,7 +235,9 @@ class MinutesDraft:
 
     def _keep(self) -> None:
         """File the tail as a chunk."""
-        self._chunks = (*self._chunks, tuple(self._tail))[-max(1, self._limit // CHUNK) :]
+        keep = max(1, self._limit // CHUNK)
+        self._chunks = (*self._chunks, tuple(self._tail))[-keep:]
+        self._totals = (*self._totals, totals_of(self._tail))[-keep:]
         self._tail = []
 
     def _set_back(self, time_s: float) -> None:
@@ -238,6 +245,7 @@ class MinutesDraft:
         begin_s = time_s // STEP_S * STEP_S
         chunks = [tuple(each for each in chunk if each.time_s < begin_s) for chunk in self._chunks]
         self._chunks = tuple(chunk for chunk in chunks if chunk)
+        self._totals = tuple(totals_of(chunk) for chunk in self._chunks)
         self._tail = [each for each in self._tail if each.time_s < begin_s]
 
 

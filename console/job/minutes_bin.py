@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 STEP_S = 30
 """Width of a bin, seconds: a dozen reports of a slow server, and two bins a minute."""
@@ -76,6 +76,35 @@ class Bin(NamedTuple):
     def throughput(self) -> float | None:
         """Tokens a second, summed over ranks; None without good seconds."""
         return self.made * self.ranks / (self.good_s * self.span_s) if self.good_s and self.span_s else None
+
+
+class Totals(NamedTuple):
+    """Sums of a full chunk of bins that are asked for again and again.
+
+    Attributes:
+        time_s: The beginning of its first bin, seconds since the epoch.
+        bins: How many bins it holds.
+        admitted: Requests admitted.
+        prompt_tokens: Prompt tokens computed.
+        retractions: Requests retracted.
+    """
+
+    time_s: int
+    bins: int
+    admitted: int
+    prompt_tokens: int
+    retractions: int
+
+
+def totals_of(bins: Sequence[Bin]) -> Totals:
+    """The sums of bins, one or more."""
+    return Totals(
+        bins[0].time_s,
+        len(bins),
+        sum([each.admitted for each in bins]),
+        sum([each.prompt_tokens for each in bins]),
+        sum([each.retractions for each in bins]),
+    )
 
 
 class Step(NamedTuple):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from console.job.minutes import Minutes
-    from console.job.minutes_bin import Bin
+    from console.job.minutes_bin import Bin, Totals
     from console.job.step_model import StepModel
 
 _FAST_S, _NOW_S = 300.0, 900.0
@@ -69,9 +69,9 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
         return None
     churn = recent * 60.0 / running_s if running_s else inf
     before = [
-        sum([each.retractions for each in chunk]) * 60.0 / (len(chunk) * STEP_S)
-        for chunk in _chunks_before(minutes, now_s)
-        if chunk[0].time_s <= now_s - _NOW_S - CHUNK * STEP_S
+        each.retractions * 60.0 / (each.bins * STEP_S)
+        for each in _chunks_before(minutes, now_s)
+        if each.time_s <= now_s - _NOW_S - CHUNK * STEP_S
     ]
     if len(before) < _LEAST_CHUNKS:
         return Retractions(recent * 60.0 / _NOW_S, churn)
@@ -114,17 +114,16 @@ def usual_prompt(minutes: Minutes, now_s: float) -> float | None:
         minutes: The server's history.
         now_s: Now on its clock, seconds since the epoch.
     """
-    before = _chunks_before(minutes, now_s)
-    chunks = [chunk for chunk in before if not any(each.retractions for each in chunk)]
-    admitted = sum([each.admitted for chunk in chunks for each in chunk])
-    computed = sum([each.prompt_tokens for chunk in chunks for each in chunk])
+    calm = [each for each in _chunks_before(minutes, now_s) if not each.retractions]
+    admitted = sum([each.admitted for each in calm])
+    computed = sum([each.prompt_tokens for each in calm])
     return computed / admitted if admitted >= _LEAST_ADMITTED else None
 
 
-def _chunks_before(minutes: Minutes, now_s: float) -> list[tuple[Bin, ...]]:
-    """The chunks that begin in the twelve hours before the last quarter of an hour."""
+def _chunks_before(minutes: Minutes, now_s: float) -> list[Totals]:
+    """The sums of the chunks that begin in the twelve hours before the last quarter of an hour."""
     ended = now_s - _NOW_S
-    return [chunk for chunk in minutes.chunks if ended - _BEFORE_S <= chunk[0].time_s <= ended]
+    return [each for each in minutes.totals if ended - _BEFORE_S <= each.time_s <= ended]
 
 
 def made_share(minutes: Minutes, now_s: float, since_s: float) -> tuple[float, float] | None:

@@ -142,15 +142,16 @@ class Series:
             least: Fewer figures make no median: the answer is then None.
         """
         low, high, reach = since.timestamp(), until.timestamp(), share * load
+        least_load, most_load = load - reach, load + reach
         found: list[float] = []
         for chunk, digest in zip_longest((*self.chunks, self.tail), self.digests):
             if not chunk or chunk[-1].time_s < low or chunk[0].time_s > high:
                 continue
             whole = digest is not None and low <= chunk[0].time_s and chunk[-1].time_s <= high
-            if whole and abs(digest.low_load - load) <= reach and abs(digest.high_load - load) <= reach:
+            if whole and least_load <= digest.low_load and digest.high_load <= most_load:
                 found.extend(digest.values)  # sorted runs are merged, which takes a fraction of the time of sorting
                 continue
-            found.extend([value for at, value, at_load in chunk if low <= at <= high and abs(at_load - load) <= reach])
+            found.extend([made for at, made, here in chunk if least_load <= here <= most_load and low <= at <= high])
         return median(found) if len(found) >= max(1, least) else None
 
     def at_or_before(self, at: datetime) -> Point | None:

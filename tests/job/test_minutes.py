@@ -15,7 +15,7 @@ from console.job.events import Source, Stamped
 from console.job.fold import fold
 from console.job.host_events import ServerMetrics
 from console.job.minutes import CHUNK, Minutes, MinutesDraft
-from console.job.minutes_bin import STEP_S, Bin, steps_of
+from console.job.minutes_bin import STEP_S, Bin, steps_of, totals_of
 from console.job.rank_report import RankReport
 from console.job.state import State, apply
 
@@ -150,7 +150,10 @@ def test_late_reports_and_a_clock_that_is_set_back() -> None:
     draft.load(load(), at(3_600), former, 1, None)
     assert draft.freeze() == late  # an hour's gap to its own report says nothing
     draft.load(load(), at(3_605), RankReport(load(), at(3_600)), 1, None)
-    back = draft.freeze().bins()
+    cut = draft.freeze()
+    assert cut.totals == tuple(map(totals_of, cut.chunks))
+    assert 0 < len(cut.totals) < len(before.totals)
+    back = cut.bins()
     assert back[-1].time_s == at(3_600).timestamp()
     assert len(back) == 121
     assert [each.time_s for each in back] == sorted({each.time_s for each in back})
@@ -210,3 +213,4 @@ def test_folded_at_once_or_one_by_one_and_told_twice(steps: list[tuple[int, Any]
     quick = fold(ready, stamped, Source.SERVER, SEEN)
     assert quick.server.minutes == slow.server.minutes
     assert twice.server.minutes == slow.server.minutes
+    assert quick.server.minutes.totals == tuple(map(totals_of, quick.server.minutes.chunks))
