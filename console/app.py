@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
+from time import monotonic
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from console import collector, commands, quiet
@@ -39,6 +42,13 @@ COMING_UP_S = 20.0
 BEFOREHAND_S = 5.0
 """Seconds after the first frame at which help and palette are read from disk: the first of them that is asked for need
 not wait for that, and neither need the first figures."""
+
+QUIET_S = 2.0
+"""Seconds without a key after which nobody types."""
+
+SWITCH_S = 0.0005
+"""Seconds after which Python lets another thread have its turn; its own are 0.005. Textual writes to the terminal in a
+thread: what is drawn need not wait there for what is reckoned next."""
 
 NOTICE_S = {"information": 4.0, "warning": 8.0, "error": 12.0}
 """Seconds that a message stays in sight, by its severity."""
@@ -169,8 +179,24 @@ class LongwaitApp(AttendedApp, LooksApp):
         self._note_quiet(self.quiet.on)
         if not self.is_headless:
             collector.calm()
-            self.set_timer(BEFOREHAND_S, get_ready)
-            self.set_timer(COMING_UP_S, collector.calm)
+            sys.setswitchinterval(SWITCH_S)
+            self.set_timer(BEFOREHAND_S, partial(self._in_quiet, get_ready))
+            self.set_timer(COMING_UP_S, partial(self._in_quiet, collector.calm))
+            self.set_interval(collector.SWEEP_S, self._sweep)
+
+    def _in_quiet(self, act: Callable[[], None]) -> None:
+        """Do what takes a tenth of a second once nobody types."""
+        if monotonic() - self.answering.last_s < QUIET_S:
+            self.set_timer(QUIET_S, partial(self._in_quiet, act))
+        else:
+            act()
+
+    def _sweep(self) -> None:
+        """Look for garbage; after a key came, once it has been answered: the next one does not come so soon."""
+        if monotonic() - self.answering.last_s < collector.ANSWERED_S:
+            self.set_timer(collector.ANSWERED_S, self._sweep)
+        else:
+            collector.sweep()
 
     def notify(
         self,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from textual import events
 
+from console.attended import AttendedApp
 from console.quiet_budget import Waits
 from console.quiet_cells import Cells
 from console.quiet_writer import QuietWriter
@@ -113,6 +114,8 @@ class QuietDriver(LastingDriver):
 
     def process_message(self, message: Message) -> None:
         """Note that something was asked for; runs in the thread that reads the keys."""
+        if isinstance(message, events.Key) and isinstance(self._app, AttendedApp):
+            self._app.answering.came()
         writer = self._writer
         if writer is not None and isinstance(
             message, events.Key | events.Paste | events.MouseDown | events.MouseScrollUp | events.MouseScrollDown

@@ -10,6 +10,7 @@ from textual.content import Content
 from textual.reactive import reactive
 from textual.widget import Widget
 
+from widgets.focus import FocusedAlone
 from widgets.large import Large, enlarged
 from widgets.moves import Scrolling
 from widgets.plain import clean, fit
@@ -82,7 +83,7 @@ class Aside(Widget):
         return Content(fit(fitting, width))
 
 
-class Card(Scrolling):
+class Card(Scrolling, FocusedAlone):
     """A word with its sign, a headline, lines of evidence and a foot.
 
     Lines wrap; what does not fit in height is scrolled to. The foot stays in sight. The word is a band over the whole

@@ -11,6 +11,7 @@ from textual.widget import Widget
 
 from console.panels import words
 from widgets.drawn import drawn, without_bars
+from widgets.focus import FocusedAlone
 from widgets.moves import MOVES, scroll_half_page
 from widgets.plain import clean
 from widgets.titled import Titled
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from console.kept import Kept
 
 
-class Panel(Titled, Vertical, can_focus=True):
+class Panel(Titled, Vertical, FocusedAlone, can_focus=True):
     """A part of the screen that shows a part of the snapshot; the screen binds ``snapshot`` and ``now``."""
 
     HELP: ClassVar[str] = ""
@@ -63,11 +64,6 @@ class Panel(Titled, Vertical, can_focus=True):
         """The zone in which times are written."""
         self._said: str | None = None
         self.say()
-
-    def watch_has_focus(self, _has_focus: bool) -> None:
-        """Look up its own style alone: nothing in a pane looks otherwise while the pane has the focus."""
-        if self.is_attached:
-            self.app.stylesheet.update_nodes((self,))
 
     def watch_snapshot(self) -> None:
         """Draw a newer one."""

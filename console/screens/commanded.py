@@ -45,15 +45,16 @@ class CommandedScreen(Coverable[None]):
     @property
     def active_bindings(self) -> dict[str, ActiveBinding]:
         """The keys that work now; the footer shows those that are of use where the focus is."""
-        found = super().active_bindings
-        return {key: commands.in_footer(one, self.OPERATOR, beside_logs=self.beside_logs) for key, one in found.items()}
+        found, beside_logs = super().active_bindings, self.beside_logs
+        return {key: commands.in_footer(one, self.OPERATOR, beside_logs=beside_logs) for key, one in found.items()}
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Hide what can't run now from the footer, and keep its key from running it."""
         command = commands.by_action(action, parameters, self.OPERATOR)
         if command is None:
             return True
-        here = command.id in self._alone or command.is_here(beside_logs=self.beside_logs)
+        anywhere = not command.only or command.id in self._alone
+        here = anywhere or command.is_here(beside_logs=self.beside_logs)
         return here and not command.refusal(self.situation)
 
     def on_key(self, event: events.Key) -> None:

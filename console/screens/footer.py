@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
+from rich.segment import Segment
 from rich.style import Style
-from rich.text import Text
+from textual.strip import Strip
 from textual.widget import Widget
 
 if TYPE_CHECKING:
@@ -115,18 +116,20 @@ class KeysFooter(Widget, can_focus=False):
                 fitting.append(shown)
         return fitting
 
-    def render(self) -> Text:
-        """Draw them side by side, a blank between."""
+    def render_line(self, y: int) -> Strip:
+        """Draw them side by side, a blank between; in one piece, for it is drawn with nearly every key."""
+        del y
+        base = self.rich_style
         key, label, hover = (
             self.get_component_rich_style(f"keys-footer--{part}", partial=True) for part in ("key", "label", "hover")
         )
-        text = Text(end="", no_wrap=True)
+        segments: list[Segment] = []
         for shown in self._fitting:
             over = hover if shown is self._hovered else Style()
-            text.append(shown.display, key + over)
-            text.append(f" {shown.label}", label + over)
-            text.append(" ")
-        return text
+            segments.append(Segment(shown.display, base + key + over))
+            segments.append(Segment(f" {shown.label}", base + label + over))
+            segments.append(Segment(" ", base))
+        return Strip(segments).crop_extend(0, self.size.width, base)
 
     def _at(self, column: int) -> Shown | None:
         """The key that stands in a column."""

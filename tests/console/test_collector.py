@@ -63,3 +63,31 @@ def test_passes_are_rare_while_the_program_comes_up_and_as_meant_from_then_on() 
     assert gc.get_threshold() == collector.AT_START
     collector.calm()
     assert gc.get_threshold() == collector.THRESHOLDS
+
+
+@pytest.mark.usefixtures("own_settings")
+def test_a_sweep_finds_what_is_young_and_now_and_then_all() -> None:
+    class Loop:
+        pass
+
+    def garbage() -> weakref.ref[Loop]:
+        loop = Loop()
+        loop.itself = loop  # type: ignore[attr-defined]
+        return weakref.ref(loop)
+
+    gc.disable()
+    try:
+        young = garbage()
+        collector.sweep()
+        assert young() is None
+        old = Loop()
+        old.itself = old  # type: ignore[attr-defined]
+        there = weakref.ref(old)
+        gc.collect(1)
+        gc.collect(1)
+        del old
+        for _ in range(collector._FULL):
+            collector.sweep()
+        assert there() is None
+    finally:
+        gc.enable()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -36,32 +37,33 @@ class Exact(Screen[None]):
     def __init__(self) -> None:
         super().__init__()
         self._compositor = ExactCompositor()
-        self.asked: list[str] = []
+        self.rows: list[tuple[str, int, int]] = []
 
     def compose(self) -> ComposeResult:
-        yield Told(self.asked, "top")
+        yield Told(self.rows, "top")
         with Horizontal():
-            yield Told(self.asked, "left")
-            yield Told(self.asked, "right")
-        yield Told(self.asked, "bottom")
-        yield Told(self.asked, "over")
+            yield Told(self.rows, "left")
+            yield Told(self.rows, "right")
+        yield Told(self.rows, "bottom")
+        yield Told(self.rows, "over")
 
 
 class Told(Static):
-    """Notes that it was asked for its rows."""
+    """Notes which rows it was asked for."""
 
-    def __init__(self, asked: list[str], name: str) -> None:
+    def __init__(self, asked: list[tuple[str, int, int]], name: str) -> None:
         super().__init__(f"{name} " * 9, id=name)
         self._asked, self._name_told = asked, name
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        self._asked.append(self._name_told)
+        self._asked.append((self._name_told, crop.y, crop.bottom))
         return super().render_lines(crop)
 
 
 def drawn(update: Any, app: App[None]) -> str:
-    """Give what an update writes to the terminal."""
-    return "" if update is None else str(update.render_segments(app.console))
+    """Give what an update writes to the terminal, without moves of the cursor behind which nothing is written."""
+    written = "" if update is None else str(update.render_segments(app.console))
+    return re.sub(r"\x1b\[\d+;\d+H(?=\n|\x1b\[\d+;\d+H|$)", "", written)
 
 
 REGIONS = st.lists(
@@ -103,7 +105,10 @@ async def test_any_regions_are_drawn_as_textual_draws_them() -> None:
         ([Region(0, 0, 40, 1)], {"top"}),
         ([Region(0, 0, 40, 1), Region(0, 8, 40, 1)], {"top", "bottom"}),  # what lies between is left alone
         ([Region(25, 4, 3, 1)], {"right"}),
-        ([Region(6, 4, 2, 1)], {"left", "over"}),
+        ([Region(2, 4, 5, 1)], {"left", "over"}),
+        ([Region(6, 4, 2, 1)], {"over"}),  # what is covered is not asked
+        ([Region(0, 4, 40, 1)], {"left", "over", "right"}),
+        ([Region(-5, -5, 9, 6), Region(38, 11, 9, 9)], {"top"}),  # what lies off the screen is none
     ],
 )
 async def test_only_what_is_drawn_is_asked(regions: list[Region], expected: set[str]) -> None:
@@ -111,10 +116,31 @@ async def test_only_what_is_drawn_is_asked(regions: list[Region], expected: set[
     async with app.run_test(size=SIZE) as pilot:
         await app.push_screen(screen)
         await pilot.pause()
-        screen.asked.clear()
+        screen.rows.clear()
         screen._compositor._dirty_regions.update(regions)
         screen._compositor.render_partial_update()
-        assert set(screen.asked) == expected
+        assert {name for name, _, _ in screen.rows} == expected
+
+
+@pytest.mark.parametrize(
+    ("regions", "expected"),
+    [
+        ([Region(0, 1, 40, 1)], [("top", 1, 2)]),
+        ([Region(0, 0, 4, 1), Region(0, 2, 4, 1)], [("top", 0, 1), ("top", 2, 3)]),
+        ([Region(0, 2, 20, 2)], [("over", 0, 2), ("left", 0, 1), ("top", 2, 3)]),
+    ],
+)
+async def test_only_rows_that_are_drawn_are_asked_for(
+    regions: list[Region], expected: list[tuple[str, int, int]]
+) -> None:
+    app, screen = App[None](), Exact()
+    async with app.run_test(size=SIZE) as pilot:
+        await app.push_screen(screen)
+        await pilot.pause()
+        screen.rows.clear()
+        screen._compositor._dirty_regions.update(regions)
+        screen._compositor.render_partial_update()
+        assert screen.rows == expected
 
 
 async def test_all_widgets_are_visible_again_afterwards() -> None:

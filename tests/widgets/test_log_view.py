@@ -13,6 +13,7 @@ from textual import on
 from textual.app import App
 
 from tests.widgets.stage import NASTY, WIDTHS, Stage, rows, safe, screen_text
+from widgets import line_view
 from widgets.log_view import MAX_LINES, SIGNS, Level, LogText, LogView
 
 if TYPE_CHECKING:
@@ -257,6 +258,20 @@ async def test_only_lines_in_sight_are_drawn(monkeypatch: pytest.MonkeyPatch) ->
         await pilot.pause()
         assert rows(view)[-1].strip() == "line 19999"
         assert min(drawn) >= MAX_LINES - 10
+
+
+async def test_of_a_line_that_comes_only_its_own_row_is_drawn() -> None:
+    view = LogView()
+    async with Stage(view).run_test(size=(80, 12)) as pilot:
+        view.append(numbered(range(300)))
+        await pilot.pause()
+        rows(view)
+        before = line_view._drawn.cache_info().misses
+        view.append(numbered(range(900, 903)))
+        view.draw_growth()
+        await pilot.pause()
+        assert [row.strip() for row in rows(view)[-3:]] == ["line 900", "line 901", "line 902"]
+        assert 3 <= line_view._drawn.cache_info().misses - before <= 4
 
 
 async def test_idle_it_keeps_no_timer() -> None:
