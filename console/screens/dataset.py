@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from datetime import datetime, tzinfo
 
     from textual.app import ComposeResult
+    from textual.screen import Screen
 
     from console.job.dataset_detail import DatasetDetail
     from console.job.snapshot import DatasetView, Snapshot
@@ -141,6 +142,7 @@ class DatasetScreen(CopiedList[None]):
         self._lengths, self._course = Histogram(id="lengths"), RangeBand(id="course")
         self._figures = Still(id="figures")
         self._reaches: dict[str, Reach] = {}
+        self._drawn_for: tuple[int, int] | None = None
         """Where each dataset's scale of lengths ends."""
 
     def compose(self) -> ComposeResult:
@@ -159,11 +161,21 @@ class DatasetScreen(CopiedList[None]):
         self._lengths.unit = "tok"
         self._figures.border_title = "Figures"
         self.query_one("#page").focus()
+        self.screen_layout_refresh_signal.subscribe(self, self._fit)
         self.call_after_refresh(self.draw)
 
     def on_resize(self) -> None:
         """Write the words anew for the room there is."""
         self.call_after_refresh(self.draw)
+
+    def _fit(self, _screen: Screen[object]) -> None:
+        """Write them anew when the parts have other widths, however many layouts it took to find them."""
+        if self._drawn_for is not None and self._drawn_for != self._widths:
+            self.draw()
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        return self._lengths.size.width, self._figures.content_size.width
 
     def watch_snapshot(self) -> None:
         """Draw what is new."""
@@ -195,6 +207,7 @@ class DatasetScreen(CopiedList[None]):
         known = self.snapshot
         if not self.is_mounted or known is None or not self._figures.size.width:
             return
+        self._drawn_for = self._widths
         now = self._clock()
         view = next((each for each in known.datasets if each.name == self.dataset), None)
         self._verdict.write(Content(clean(f"{signed(known.verdict.verdict)}  {known.verdict.headline}")))

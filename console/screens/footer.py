@@ -129,7 +129,7 @@ class KeysFooter(Widget, can_focus=False):
             segments.append(Segment(shown.display, base + key + over))
             segments.append(Segment(f" {shown.label}", base + label + over))
             segments.append(Segment(" ", base))
-        return Strip(segments).crop_extend(0, self.size.width, base)
+        return Strip(segments).crop_extend(0, self.size.width, Style(bgcolor=base.bgcolor))
 
     def _at(self, column: int) -> Shown | None:
         """The key that stands in a column."""
