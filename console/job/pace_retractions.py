@@ -45,6 +45,7 @@ class Retractions:
     Attributes:
         per_min: Requests a minute.
         churn: How often a running request is thrown out in a minute, on average; infinite when none ran.
+        churn_before: The same in the quarter of an hour before.
         usual_per_min: Requests a minute, the median over the chunks of the twelve hours before; None with too little
             seen of them.
         quiet_per_min: Likewise the lower quartile: what is usual when there has been trouble for hours.
@@ -54,6 +55,7 @@ class Retractions:
     churn: float
     usual_per_min: float | None = None
     quiet_per_min: float | None = None
+    churn_before: float = 0.0
 
 
 def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
@@ -63,20 +65,29 @@ def retractions(minutes: Minutes, now_s: float) -> Retractions | None:
         minutes: The server's history.
         now_s: Now on the clock of the server's log, seconds since the epoch.
     """
-    bins = minutes.bins(now_s - _NOW_S)
-    recent, running_s = sum([each.retractions for each in bins]), sum([each.running for each in bins])
+    half = minutes.bins(now_s - 2 * _NOW_S)
+    bins = [each for each in half if each.time_s >= now_s - _NOW_S]
+    recent = sum([each.retractions for each in bins])
     if not recent:
         return None
-    churn = recent * 60.0 / running_s if running_s else inf
+    churn, churn_before = _churn(bins), _churn([each for each in half if each.time_s < now_s - _NOW_S])
     before = [
         each.retractions * 60.0 / (each.bins * STEP_S)
         for each in _chunks_before(minutes, now_s)
         if each.time_s <= now_s - _NOW_S - CHUNK * STEP_S
     ]
     if len(before) < _LEAST_CHUNKS:
-        return Retractions(recent * 60.0 / _NOW_S, churn)
+        return Retractions(recent * 60.0 / _NOW_S, churn, churn_before=churn_before)
     quiet, usual, _ = quantiles(before, n=4)
-    return Retractions(recent * 60.0 / _NOW_S, churn, usual, quiet)
+    return Retractions(recent * 60.0 / _NOW_S, churn, usual, quiet, churn_before)
+
+
+def _churn(bins: Sequence[Bin]) -> float:
+    """How often a running request is thrown out in a minute."""
+    count, running_s = sum([each.retractions for each in bins]), sum([each.running for each in bins])
+    if not count:
+        return 0.0
+    return count * 60.0 / running_s if running_s else inf
 
 
 def wasted(minutes: Minutes, model: StepModel, now_s: float, span_s: float, usual: float | None) -> float:

@@ -164,6 +164,27 @@ def test_a_small_batch_of_which_each_request_is_thrown_out_again_and_again_is_th
     sound(said(context(world)), Judgement.INTERVENE, "retraction_thrash")
 
 
+@pytest.mark.parametrize(
+    ("hours", "per_min", "thrashes"),
+    [
+        (0.6, 11.0, True),
+        (0.4, 11.0, False),  # a young batch may do so until the server knows how long its answers are
+        (0.6, 6.5, False),  # each of them every other minute at most: long answers, which make less as well
+    ],
+)
+def test_a_dataset_that_began_with_it_is_compared_with_what_was_made_before(
+    hours: float, per_min: float, thrashes: bool
+) -> None:
+    world = StepWorld(noise=0.03).work(2.0).work(hours, 14, 8_500, retracted_per_min=per_min)
+    found = speed_retractions.retraction_thrash(context(world, started_h=2.0))
+    assert (found is not None) == thrashes
+
+
+def test_being_thrown_out_for_half_an_hour_is_no_thrash_while_as_much_is_made() -> None:
+    world = StepWorld(noise=0.03).work(3.0, 14, 8_500).work(0.6, 14, 8_500, retracted_per_min=11.0)
+    assert speed_retractions.retraction_thrash(context(world, started_h=3.0)) is None
+
+
 def test_prompts_computed_again_and_again_are_thrash_though_each_step_is_as_fast_as_its_load_allows() -> None:
     world = StepWorld(noise=0.03).work(2.0).work(0.4, 30, 4_000, prompts=24.0, retracted_per_min=160.0)
     verdict = sound(said(context(world)), Judgement.INTERVENE, "retraction_thrash")

@@ -7,6 +7,7 @@ throughput can collapse for good (sglang #26248).
 from __future__ import annotations
 
 from datetime import timedelta
+from math import inf
 from typing import TYPE_CHECKING
 
 from console.job.advice_rules.context import sentences
@@ -92,7 +93,8 @@ def _fallen(ctx: Context, pace: Pace, found: Retractions) -> float | None:
     Of what is expected of the load, or of what the dataset made before: retractions shrink the batch, and less is then
     expected. Longer answers are retracted more and make less, too, so against what was before more has to be lost, more
     be retracted, and either a good part of the time must have gone into computing prompts again, or each running
-    request be thrown out every other minute.
+    request be thrown out every other minute. Where that has gone on for half an hour, a dataset that began with it or
+    just before has no better time to be compared with: then what was made in the twelve hours before counts.
     """
     fallen, limits = [], ctx.limits
     fast, net = pace.ratio_net_fast, pace.ratio_net
@@ -103,9 +105,12 @@ def _fallen(ctx: Context, pace: Pace, found: Retractions) -> float | None:
             fallen.append((pace.ratio_net_slow, limits.thrash_share * _HOLD))
     many = found.per_min >= _MANY * limits.thrash_per_min
     wasted = (net or 0.0) <= limits.throughput_less * (pace.ratio_quarter or 0.0)
+    minutes, now_s = ctx.state.server.minutes, server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
     if many and (wasted or found.churn >= limits.thrash_churn) and ctx.sent_s is not None:
-        now_s = server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
-        made = made_share(ctx.state.server.minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
+        made = made_share(minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
+        fallen += [(max(made), limits.thrash_made)] if made else []
+    if many and min(found.churn, found.churn_before) >= limits.thrash_churn:
+        made = made_share(minutes, now_s, -inf)
         fallen += [(max(made), limits.thrash_made)] if made else []
     return min((share for share, limit in fallen if share <= limit), default=None)
 
