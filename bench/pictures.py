@@ -80,7 +80,7 @@ async def proof_picture(folder: Path) -> None:
         await pilot.pause(MADE_S)
         (folder / "intervene-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
         await pilot.press("R")
-        await until("Cancel")
+        await until("Enter or y")  # before it says so, the dialog takes no Enter
         await pilot.press("enter")  # the plan itself is no picture: it names this machine's folders
         await until("Proven:")
         (folder / "restart-120x36.svg").write_text(app.export_screenshot(title="longwait demo"), encoding="utf-8")
