@@ -99,6 +99,18 @@ async def test_any_regions_are_drawn_as_textual_draws_them() -> None:
         same()
 
 
+async def asked_for(regions: list[Region]) -> list[tuple[str, int, int]]:
+    """The rows that are asked for while some regions are drawn: of which widget, the first, the one behind the last."""
+    app, screen = App[None](), Exact()
+    async with app.run_test(size=SIZE) as pilot:
+        await app.push_screen(screen)
+        await pilot.pause()
+        screen.rows.clear()
+        screen._compositor._dirty_regions.update(regions)
+        screen._compositor.render_partial_update()
+        return screen.rows
+
+
 @pytest.mark.parametrize(
     ("regions", "expected"),
     [
@@ -112,14 +124,7 @@ async def test_any_regions_are_drawn_as_textual_draws_them() -> None:
     ],
 )
 async def test_only_what_is_drawn_is_asked(regions: list[Region], expected: set[str]) -> None:
-    app, screen = App[None](), Exact()
-    async with app.run_test(size=SIZE) as pilot:
-        await app.push_screen(screen)
-        await pilot.pause()
-        screen.rows.clear()
-        screen._compositor._dirty_regions.update(regions)
-        screen._compositor.render_partial_update()
-        assert {name for name, _, _ in screen.rows} == expected
+    assert {name for name, _, _ in await asked_for(regions)} == expected
 
 
 @pytest.mark.parametrize(
@@ -133,14 +138,7 @@ async def test_only_what_is_drawn_is_asked(regions: list[Region], expected: set[
 async def test_only_rows_that_are_drawn_are_asked_for(
     regions: list[Region], expected: list[tuple[str, int, int]]
 ) -> None:
-    app, screen = App[None](), Exact()
-    async with app.run_test(size=SIZE) as pilot:
-        await app.push_screen(screen)
-        await pilot.pause()
-        screen.rows.clear()
-        screen._compositor._dirty_regions.update(regions)
-        screen._compositor.render_partial_update()
-        assert screen.rows == expected
+    assert await asked_for(regions) == expected
 
 
 async def test_all_widgets_are_visible_again_afterwards() -> None:
