@@ -229,6 +229,10 @@ class LongwaitApp(AttendedApp, LooksApp):
         del event
         return self._main.woken()
 
+    def acted(self) -> None:
+        """Remember how the screen is now: who quits the next moment has left it so."""
+        self._main.remember()
+
     def get_default_screen(self) -> Screen[None]:
         """Show the main screen from the first frame on."""
         return self._main

@@ -29,6 +29,10 @@ class AttendedApp(App[None]):
         await super().on_event(event)
         if is_back:
             self.answering.took_effect()
+            self.acted()
+
+    def acted(self) -> None:
+        """Take note that a key has had its effect."""
 
     def wakes(self, event: events.InputEvent) -> bool:
         """Take note that somebody is there; whether the key or the click was used up by that."""

@@ -74,7 +74,9 @@ class LogField(Horizontal):
     def open(self, aim: Aim) -> None:
         """Let the operator type."""
         self._show(aim)
-        self.call_after_refresh(self._input.focus)
+        # Now, not after it is drawn: of keys that come in one burst the next is the first letter.
+        self.app.stylesheet.update_nodes((self, self._input))
+        self.screen.set_focus(self._input)
 
     def take_up(self, aim: Aim, text: str) -> None:
         """Show a text that was typed before, without taking the focus."""
