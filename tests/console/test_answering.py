@@ -89,3 +89,5 @@ async def test_a_key_counts_as_done_once_it_is_back_from_what_has_the_focus() ->
         await app.on_event(key)
         assert key.is_forwarded
         assert not app.answering.is_due()
+        await app.on_event(key)
+        assert app.answering.is_due()

@@ -105,13 +105,14 @@ def _fallen(ctx: Context, pace: Pace, found: Retractions) -> float | None:
             fallen.append((pace.ratio_net_slow, limits.thrash_share * _HOLD))
     many = found.per_min >= _MANY * limits.thrash_per_min
     wasted = (net or 0.0) <= limits.throughput_less * (pace.ratio_quarter or 0.0)
+    beginnings: list[float] = []
     minutes, now_s = ctx.state.server.minutes, server_seconds(ctx.state.server, ctx.state.server_clock, ctx.now)
     if many and (wasted or found.churn >= limits.thrash_churn) and ctx.sent_s is not None:
-        made = made_share(minutes, now_s, now_s - ctx.sent_s + _FILLING_S)
-        fallen += [(max(made), limits.thrash_made)] if made else []
+        beginnings.append(now_s - ctx.sent_s + _FILLING_S)
     if many and min(found.churn, found.churn_before) >= limits.thrash_churn:
-        made = made_share(minutes, now_s, -inf)
-        fallen += [(max(made), limits.thrash_made)] if made else []
+        beginnings.append(-inf)
+    shares = [made_share(minutes, now_s, since_s) for since_s in beginnings]
+    fallen += [(max(made), limits.thrash_made) for made in shares if made]
     return min((share for share, limit in fallen if share <= limit), default=None)
 
 
