@@ -53,6 +53,7 @@ class CommandedScreen(Coverable[None]):
         command = commands.by_action(action, parameters, self.OPERATOR)
         if command is None:
             return True
+        # Most commands work anywhere, and looking for the logs around the focus takes as long as all else here.
         anywhere = not command.only or command.id in self._alone
         here = anywhere or command.is_here(beside_logs=self.beside_logs)
         return here and not command.refusal(self.situation)

@@ -142,8 +142,9 @@ class DatasetScreen(CopiedList[None]):
         self._lengths, self._course = Histogram(id="lengths"), RangeBand(id="course")
         self._figures = Still(id="figures")
         self._reaches: dict[str, Reach] = {}
-        self._drawn_for: tuple[int, int] | None = None
         """Where each dataset's scale of lengths ends."""
+        self._drawn_for: tuple[int, int] | None = None
+        """The widths of the parts when their words were written last."""
 
     def compose(self) -> ComposeResult:
         """Lay the charts above the figures."""
